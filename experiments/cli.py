@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import traceback
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -30,7 +31,7 @@ from experiments.commands import (
 )
 from experiments.commands.options import in_words
 from experiments.commands.renamed import renamed
-from experiments.threads import ONE_THREAD
+from experiments.threads import ONE_THREAD, quiet_numbers
 from simulator.errors import InfeasibleDecision, InputError, shortened
 
 NO_KERNELS = "no locator available for file"
@@ -119,7 +120,8 @@ def _run(words: list[str], debug: bool) -> int:
             if words[:1] and words[0] in WITH_PROGRESS
             else progress.shown()
         )
-        with waiting:
+        with waiting, warnings.catch_warnings():
+            quiet_numbers()
             return int(app(words, prog_name="schedlab", standalone_mode=False) or 0)
     except TyperException as error:
         found = _usage(error)

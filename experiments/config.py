@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 import tomllib
@@ -14,7 +13,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from simulator.errors import InputError
+from simulator.errors import InputError, meant
 from simulator.inputs import MOST_CONFIG_BYTES, read_input_text
 from simulator.keys import Config, KeyedError, at_key
 from simulator.plugins import FILE
@@ -83,6 +82,8 @@ def _expect_sane(config: Mapping[str, Any], path: Path) -> None:
             raise InputError(
                 f"{path}: {where}: got a number of {len(str(value))} digits, expected at most 18"
             )
+        elif not isinstance(value, str | int | float):
+            raise InputError(f"{path}: {where}: got {value} (a date or a time), expected none here")
         elif isinstance(value, str) and "\0" in value:
             raise InputError(f"{path}: {where}: got a text with a NUL character, expected none")
 
@@ -264,10 +265,7 @@ def _path(keys: list[str | int]) -> str:
 
 
 def _suggestion(key: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(key, known, n=1)
-    if close:
-        return f"did you mean {close[0]!r}?"
-    return f"expected one of {', '.join(sorted(known))}" if known else "expected none"
+    return meant(key, sorted(known)) if known else "expected none"
 
 
 def _shown(value: Any) -> str:

@@ -44,6 +44,23 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         raise
 
 
+@contextlib.contextmanager
+def taken_away(made: Iterable[Path]) -> Iterator[None]:
+    """Take folders away again, the innermost first, where the block fails and they are empty."""
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):  # Something is in it, or it was not made.
+            for path in made:
+                path.rmdir()
+        raise
+
+
+def not_there(folder: Path) -> list[Path]:
+    """A folder and those that hold it, as far as they do not exist."""
+    return [path for path in (folder, *folder.parents) if not path.exists()]
+
+
 def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file whole or not at all; text as UTF-8."""
     with replacing(path) as file:

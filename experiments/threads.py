@@ -4,6 +4,8 @@ Runs side by side are the parallelism, and solvers stay deterministic. On a busy
 one small matrix wait actively for each other: ten times the CPU time for nothing.
 """
 
+import warnings
+
 ONE_THREAD = dict.fromkeys(
     (
         "OMP_NUM_THREADS",
@@ -16,3 +18,9 @@ ONE_THREAD = dict.fromkeys(
     "1",
 )
 """Variables of the environment, which count before the libraries are loaded."""
+
+
+def quiet_numbers() -> None:
+    """No warnings of NumPy beside the results: what they tell of ends in values that are checked."""
+    kinds = "overflow|underflow|invalid value|divide by zero"
+    warnings.filterwarnings("ignore", rf"({kinds}) encountered", RuntimeWarning)

@@ -11,7 +11,6 @@ policy of this package. Policies are imported when they are first asked for.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import re
 import sys
@@ -25,6 +24,7 @@ from policies.naming import PolicyName, kind_of
 from policies.registration import modules, registered
 from policies.requirements import REQUIREMENTS, MissingRequirement, missing_of
 from simulator import Cluster, InputError, Policy, Workload
+from simulator.errors import meant
 from simulator.plugins import FILE, from_file, installed, loaded
 
 ENTRY_POINTS = "schedlab.policies"
@@ -203,12 +203,12 @@ def _factory(name: str, parsed: PolicyName) -> Callable[..., Any]:
         if composed is None:
             known = [key[1:] for key in _mechanisms()]
             raise InputError(
-                f"unknown mechanism {parsed.mechanism!r}; {_close(parsed.mechanism, known)}"
+                f"unknown mechanism {parsed.mechanism!r}; {meant(parsed.mechanism, known)}"
             )
         if parsed.ordering not in _first(parsed.key):
             known = list(_first(parsed.key))
             raise InputError(
-                f"unknown ordering {parsed.ordering!r}; {_close(parsed.ordering, known)}"
+                f"unknown ordering {parsed.ordering!r}; {meant(parsed.ordering, known)}"
             )
         made = partial(composed, parsed.ordering)
         for attribute in ("__doc__", "__module__", "requires", "paper"):
@@ -245,31 +245,24 @@ def _wrapper(name: str, key: str) -> Callable[..., Any]:
     return found
 
 
-def _close(text: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(text, known, 1)
-    return f"did you mean {close[0]!r}?" if close else f"expected one of {', '.join(known)}"
-
-
 def _meant(name: str) -> str:
     """Likely intended name for an unknown one: `equi` is `rental-equi`, `greedy@tun` `greedy@tune`."""
-    names = policy_names()
-    known = [*names, *composed_names()]
+    known = [*policy_names(), *composed_names()]
     inner = PolicyName.parse(name).inner
     if inner in known:
-        known = names = [inner + wrapper for wrapper in wrapper_names()]
+        known = [inner + wrapper for wrapper in wrapper_names()]
     low = name.lower()
     close = [each for each in known if each == low or each.endswith(f"-{low}")]
     close.sort(key=len)
-    close = close or difflib.get_close_matches(low, known, 1)
     own = "a policy of your own: FILE.py:NAME with --allow-code, see `schedlab new policy`"
     if close:
         return f"did you mean {close[0]!r}? ({own})"
-    return f"expected one of {', '.join(names)}; {own}"
+    return f"{meant(low, known, 'that `schedlab policies` lists')} ({own})"
 
 
 def _hint(option: str, known: Mapping[str, Option]) -> str:
     """Likely intended option for an unknown one."""
-    return _close(option, list(known)) if known else "expected none: it has no options"
+    return meant(option, list(known)) if known else "expected none: it has no options"
 
 
 def _loaded(entry: EntryPoint) -> Callable[..., Any]:

@@ -14,11 +14,12 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sized
 from dataclasses import fields
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from simulator.errors import InputError
+from simulator.limits import BY_NAME
 
 Kind = TypeVar("Kind", bound=type)
 
@@ -115,7 +116,10 @@ def _plain(annotation: object) -> str:
 
 def short(value: object) -> str:
     """A wrong value as messages cite it."""
-    text = repr(value.item() if isinstance(value, np.generic) else value)
+    try:
+        text = repr(value.item() if isinstance(value, np.generic) else value)
+    except ValueError:  # a whole number of more digits than Python writes
+        text = f"a {type(value).__name__} of thousands of digits"
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}.."
 
 
@@ -131,12 +135,19 @@ def check_period(period_s: float | None) -> None:
 
 
 def whole(least: int, of: str = "", /, **values: object) -> None:
-    """Whole numbers, at least ``least``; 2.0 is none, since nothing can be counted with it."""
+    """Whole numbers, at least ``least``; 2.0 is none, since nothing can be counted with it.
+
+    Those that `simulator.limits` knows by name are at most what it says.
+    """
 
     def good(value: Any) -> bool:
         return not isinstance(value, bool) and isinstance(value, Integral) and int(value) >= least
 
     _expect(good, f"a whole number >= {least}", of, values)
+    for name, value in values.items():
+        if name in BY_NAME and cast(int, value) > BY_NAME[name]:
+            where = f"{of}: {name}" if of else name
+            raise InputError(f"{where} is {short(value)}, expected at most {BY_NAME[name]:,}")
 
 
 def positive(of: str = "", /, **values: float) -> None:

@@ -1,6 +1,8 @@
 """The errors that a user can cause, each reported in one line."""
 
+import difflib
 import re
+from collections.abc import Sequence
 
 
 class InputError(ValueError):
@@ -24,6 +26,27 @@ class InfeasibleDecision(RuntimeError):
 
 LONGEST, LONGEST_WORD = 1000, 300
 """Characters of a message, and of a word in it (a path); of longer ones, beginning and end are kept."""
+
+
+MOST_NAMES, LEAST_LIKE = 12, 0.4
+"""Names that a message lists; likeness (`difflib`) of those that it proposes where there are more."""
+
+
+def meant(name: str, known: Sequence[str], listed_by: str = "") -> str:
+    """The end of a message on an unknown name: what was likely meant, or what there is.
+
+    Parameters
+    ----------
+    listed_by : where all are listed, if they are more than a line holds.
+    """
+    close = difflib.get_close_matches(name, known, 1)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    if len(known) <= MOST_NAMES or not listed_by:
+        return f"expected one of {', '.join(known)}"
+    near = difflib.get_close_matches(name, known, 3, LEAST_LIKE)
+    nearest = f"; nearest are {', '.join(near)}" if near else ""
+    return f"expected one of the {len(known)} {listed_by}{nearest}"
 
 
 def shortened(text: str) -> str:

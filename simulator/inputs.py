@@ -21,6 +21,9 @@ from simulator.errors import InputError
 MOST_BYTES = 2 * 2**30
 """Of a data file, compressed or not: 2 GiB."""
 
+MOST_UNPACKED, FREE_BYTES = 100, 64 * 2**20
+"""A compressed file holds at most so many times its bytes; 64 MiB are free."""
+
 MOST_CONFIG_BYTES = 10 * 2**20
 """Of a configuration file: 10 MiB."""
 
@@ -30,6 +33,12 @@ _OPENERS: dict[str, Callable[[Path], Any]] = {
     ".bz2": bz2.open,
     ".xz": lzma.open,
 }
+
+
+def _plain(path: Path) -> IO[bytes]:
+    return path.open("rb")
+
+
 _BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError)
 
 
@@ -58,24 +67,27 @@ def read_input(path: str | Path, expected: str = "a file", most: int = MOST_BYTE
         raise InputError(f"{path}: cannot be read ({kind}), expected {expected}")
     if found.st_size > most:
         raise InputError(f"{path}: has {found.st_size:,} bytes, expected at most {most:,}")
-    opener = _OPENERS.get(path.suffix.lower())
+    opener = _OPENERS.get(path.suffix.lower(), _plain)
+    if opener is not _plain:
+        most = min(most, max(FREE_BYTES, MOST_UNPACKED * found.st_size))
     try:
-        with cast(IO[bytes], opener(path)) if opener else path.open("rb") as file:
-            return _bounded(path, file, most)
+        if opener is not _plain:  # what is too much is not kept until that is known
+            with opener(path) as file:
+                _expect_at_most(path, file, most)
+        with opener(path) as file:
+            return cast(bytes, file.read())
     except _BROKEN as error:
         raise InputError(
             f"{path}: cannot be read ({_reason(error)}), expected {expected}"
         ) from None
 
 
-def _bounded(path: Path, file: IO[bytes], most: int) -> bytes:
-    parts, total = [], 0
+def _expect_at_most(path: Path, file: IO[bytes], most: int) -> None:
+    total = 0
     while part := file.read(_CHUNK):
         total += len(part)
         if total > most:
             raise InputError(f"{path}: has more than {most:,} bytes, expected at most that")
-        parts.append(part)
-    return b"".join(parts)
 
 
 def read_input_text(path: str | Path, expected: str = "a text file", most: int = MOST_BYTES) -> str:
@@ -93,7 +105,14 @@ def read_json(path: str | Path, expected: str) -> Any:
     """The value in a JSON file; raises InputError naming file and line."""
     text = read_input_text(path, expected)
     try:
-        return json.loads(text)
+        found = json.loads(text)
+        if "\\ud" in text.lower():  # else each text in it came from UTF-8
+            json.dumps(found, ensure_ascii=False).encode()
+        return found
+    except UnicodeEncodeError:
+        raise InputError(
+            f"{path}: has half a character (\\ud800 to \\udfff) in a text, expected {expected}"
+        ) from None
     except json.JSONDecodeError as error:
         raise InputError(
             f"{path}, line {error.lineno}: not JSON ({error.msg}), expected {expected}"

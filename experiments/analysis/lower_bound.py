@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster
 from simulator.model.workload import Workload
@@ -47,6 +49,8 @@ def lower_bounds(
     }
     if len(workload) > SHARED_JOBS:
         del methods["shared"]
+    if _costs_nothing(workload, cluster):
+        methods = {"alone": lambda: 0.0}
     found = {}
     for name, method in methods.items():
         begin = time.process_time()
@@ -66,6 +70,14 @@ def lower_bounds(
             workload, cluster, clairvoyant_steps, found[best]["value"]
         )
     return answer
+
+
+def _costs_nothing(workload: Workload, cluster: Cluster) -> bool:
+    """Whether every schedule has cost 0: no prices, and no job with a due date that weighs."""
+    prices = [(t.price_per_hour, t.price_per_gpu_hour) for t in cluster.node_types]
+    power = cluster.energy_price_per_kwh > 0 and any(t.power_w for t in cluster.node_types)
+    late = np.isfinite(workload.due_s) & (workload.weight_per_s > 0)
+    return not (np.any(prices) or power or late.any())
 
 
 def _upper_bound(workload: Workload, cluster: Cluster, steps: int, bound: float) -> dict[str, Any]:

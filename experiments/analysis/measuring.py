@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from experiments.config import of_file
-from simulator.errors import InputError
+from simulator.errors import InputError, meant
 
 if TYPE_CHECKING:
     from experiments.scenario.schema import Scenario
@@ -46,8 +46,9 @@ class Entrant:
         }
         for name in names:
             if name not in numbers:
-                known = ", ".join(numbers)
-                raise InputError(f"--metric: got {name!r}, expected one of {known}")
+                raise InputError(
+                    f"--metric: got {name!r}, {meant(name, [*numbers], 'in summary.json')}"
+                )
         return numbers
 
     def draws(self, seed: int, names: Sequence[str]) -> tuple[Numbers, bool]:

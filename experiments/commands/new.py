@@ -53,7 +53,7 @@ def _written(path: Path, suffix: str, text: str) -> Path:
 
     if path.suffix != suffix:
         raise InputError(f"{path}: expected a name that ends in {suffix}")
-    if path.exists():
+    if path.exists() or path.is_symlink():
         raise InputError(f"{path}: is there already, expected another name")
     write_whole(path, text)
     return path

@@ -134,7 +134,11 @@ def export(
             raise InputError(f"--{name}: was given without --summary, expected both")
     if summary and table is not None:
         raise InputError("--table: was given with --summary, expected one of them")
-    metrics = [name.strip() for name in (metric or "mean_jct_s").split(",")] if summary else []
+    metrics = (
+        [name.strip() for name in ("mean_jct_s" if metric is None else metric).split(",")]
+        if summary
+        else []
+    )
     code = sweeps.export(
         folder,
         format=format or "csv",

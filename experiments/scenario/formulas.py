@@ -83,11 +83,11 @@ def queue_formula(
     """Name of the formula and the mean completion time, s, of a queue of one-GPU jobs; None where none holds."""
     from simulator import theory as queueing
     from simulator.laws import Exponential
-    from simulator.workloads.poisson import gaps_cv2
+    from simulator.workloads.poisson import are_exponential, gaps_cv2
 
     jobs = scenario.workload
     assert isinstance(jobs, PoissonJobs)
-    memoryless = jobs.gaps == "exponential"
+    memoryless = are_exponential(jobs.gaps)
     if scenario.policy in BLIND:
         if not memoryless:
             cv2 = gaps_cv2(jobs.gaps)
@@ -173,10 +173,11 @@ def loss_formula(
     """
     from simulator import theory as queueing
     from simulator.laws import Exponential, parse_law
+    from simulator.workloads.poisson import are_exponential
 
     jobs = scenario.workload
     assert isinstance(jobs, PoissonJobs)
-    if jobs.gaps != "exponential" or scenario.policy not in BLIND:
+    if not are_exponential(jobs.gaps) or scenario.policy not in BLIND:
         return None
     if jobs.patience == 0:
         name = f"M/{'M' if isinstance(law, Exponential) else 'G'}/{servers}/{servers}, Erlang B"

@@ -84,6 +84,11 @@ class FunctionConfig(Config):
             found = getattr(importlib.import_module(module), name)
         except (ImportError, AttributeError) as error:
             raise InputError(f"function {self.function!r}: {error}, expected module:name") from None
+        except (Exception, SystemExit) as error:  # whatever code of the user's own may raise
+            said = " ".join(f"{type(error).__name__}: {error}".split())
+            raise InputError(
+                f"function {self.function!r}: its module cannot be imported ({said})"
+            ) from None
         if not callable(found):
             raise InputError(f"function {self.function!r}: got {found!r}, expected a function")
         try:

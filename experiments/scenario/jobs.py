@@ -52,9 +52,12 @@ def read_jobs(scenario: Scenario) -> Built:
     except KeyedError:
         raise
     except InputError as error:
-        if str(error).startswith(getattr(jobs, "path", "\0")):
+        path = getattr(jobs, "path", None)
+        if path is None:
+            raise KeyedError("workload", str(error)) from None
+        if str(error).startswith(path):
             raise  # It names the file and the line in it.
-        raise KeyedError("workload", str(error)) from None
+        raise KeyedError("workload", f"{path}: {error}") from None
 
 
 def _drawn_again(workload: Workload, block: int, seed: int) -> Workload:
@@ -292,6 +295,15 @@ def _pollux(jobs: PolluxJobs, scenario: Scenario) -> Built:
     from simulator.workloads.pollux import read_pollux
 
     workload = read_pollux(jobs.path, jobs.tables, jobs.max_local, jobs.kept_batch)
+    known = {*workload.model}
+    workload = workload.noted(
+        *(
+            f"workload.{key}: no job trains {name!r}; the applications are {', '.join(sorted(known))}"
+            for key, given in (("max_local", jobs.max_local), ("kept_batch", jobs.kept_batch))
+            for name in given or ()
+            if name not in known
+        )
+    )
     return workload if jobs.max_jobs is None else workload.head(jobs.max_jobs), None
 
 

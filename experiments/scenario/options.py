@@ -108,9 +108,10 @@ def parse_options(texts: Sequence[str], where: str) -> dict[str, Option]:
 def parse_value(text: str) -> Any:
     """A value as TOML reads it, the text itself where TOML cannot."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        found = tomllib.loads(f"value = {text}")
     except (ValueError, RecursionError):
         return text
+    return found["value"] if len(found) == 1 else text  # else it goes on with other keys
 
 
 def labels_of(where: Sequence[str] | None) -> dict[str, str]:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.files import is_same, write_whole
+from experiments.files import is_same, not_there, taken_away, write_whole
 from experiments.scenario.facts import demands_of, machines_of
 from experiments.scenario.run import summarise
 from experiments.sweep.store import DATABASE, is_sweep
@@ -53,7 +53,10 @@ def new_folder(folder: Path, inputs: Sequence[Path] = ()) -> Iterator[None]:
         It cannot be written, holds a sweep or an input, or another run writes into it; before any
         work.
     """
-    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    if is_sweep(folder):
+        raise InputError(f"--out {folder}: holds a sweep ({DATABASE}), expected another folder")
+    _expect_no_input(folder, inputs)
+    made = not_there(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -62,17 +65,9 @@ def new_folder(folder: Path, inputs: Sequence[Path] = ()) -> Iterator[None]:
         raise InputError(f"--out {folder}: is a file, expected a folder") from None
     except OSError as error:
         raise InputError(f"--out {folder}: cannot be written ({error.strerror})") from None
-    if is_sweep(folder):
-        raise InputError(f"--out {folder}: holds a sweep ({DATABASE}), expected another folder")
-    _expect_no_input(folder, inputs)
-    with _alone(folder):  # A run that is refused here takes nothing away: the folder is another's.
-        try:
-            yield
-        except BaseException:
-            with contextlib.suppress(OSError):  # Something is in it.
-                for path in made:
-                    path.rmdir()
-            raise
+    # A run that is refused by the lock takes nothing away: the folder is another's.
+    with _alone(folder), taken_away(made):
+        yield
 
 
 def _expect_no_input(folder: Path, inputs: Sequence[Path]) -> None:
@@ -145,17 +140,21 @@ def write_result(
     """
     scalars = {k: v for k, v in summarise(result, window).items() if not is_measured(k)}
     summary, notes = finite({"format": FORMAT, **scalars})
-    (folder / SUMMARY).unlink(missing_ok=True)
+    contents: dict[str, bytes | None] = {}  # all of them before any is written: it may fail
     for name, (_, make) in run_tables.TABLES.items():
         streamed = result.streamed_to is not None and name in run_tables.STREAMED
         unmeasured = name == "timing" and not result.decisions.cpu_s
         table = None if streamed or unmeasured else make(result)
-        if table is None:
-            (folder / f"{name}.csv").unlink(missing_ok=True)
-        else:
-            content = io.BytesIO()
+        content = io.BytesIO()
+        if table is not None:
             write_csv(table if raw else with_safe_cells(table), content)
-            _write(folder / f"{name}.csv", content.getvalue())
+        contents[f"{name}.csv"] = None if table is None else content.getvalue()
+    (folder / SUMMARY).unlink(missing_ok=True)
+    for name, written in contents.items():
+        if written is None:
+            (folder / name).unlink(missing_ok=True)
+        else:
+            _write(folder / name, written)
     known = machines_of(result.workload, result.cluster) | demands_of(
         result.workload, result.cluster
     )

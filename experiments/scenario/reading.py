@@ -5,7 +5,6 @@ tables = read_run(folder)       # jobs, schedule and machines, which fit togethe
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -14,11 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from experiments.config import checked
-from experiments.scenario.schema import MOST_GPUS, MOST_NODES
 from experiments.sweep.chosen import one_run
 from experiments.sweep.store import is_sweep
 from simulator.errors import InputError
 from simulator.inputs import read_input
+from simulator.inputs import read_json as read_any_json
+from simulator.limits import MOST_GPUS, MOST_NODES
 from simulator.metrics.run_tables import TABLES
 from simulator.model.tolerances import ON_TIME_S, SUMS
 
@@ -111,6 +111,8 @@ def read_run(folder: Path, *columns: str, where: Mapping[str, str] | None = None
         jobs = _checked(jobs, jobs_path, ("job_id", *times), times, facts)
         schedule = _checked(schedule, path, (*SHARE_COLUMNS, *columns), numbers, amounts)
     else:
+        if where:
+            raise InputError(f"--where: given with {folder}, which holds one run; expected a sweep")
         name = folder.name
         jobs = read_table(jobs_path, ("job_id", *times), times, or_blank=facts)
         schedule = read_table(
@@ -241,10 +243,7 @@ def read_json(path: Path) -> dict[str, Any]:
     InputError
         It cannot be read, or holds something else.
     """
-    try:
-        found = json.loads(read_input(path, WRITTEN))
-    except (ValueError, RecursionError):
-        found = None
+    found = read_any_json(path, WRITTEN)
     if not isinstance(found, dict):
         raise InputError(f"{path}: cannot be read, expected {WRITTEN}")
     return found

@@ -32,16 +32,14 @@ from simulator.errors import InputError
 from simulator.features import registry
 from simulator.features.table import FeatureTable
 from simulator.keys import NonNegative, Positive, PositiveInt
+from simulator.limits import MOST_GPUS, MOST_JOBS, MOST_NODES, expect_few
+from simulator.model.workload import LATEST_S
 from simulator.plugins import FILE
-
-MOST_NODES = 1_000_000
-MOST_JOBS = 10_000_000
-MOST_GPUS = 10_000
-"""Of one node. What is larger is a slip of the pen, and would fill the memory."""
 
 NodeCount = Annotated[int, Field(ge=1, le=MOST_NODES)]
 JobCount = Annotated[int, Field(ge=1, le=MOST_JOBS)]
 GpuCount = Annotated[int, Field(ge=1, le=MOST_GPUS)]
+Delay = Annotated[float, Field(ge=0, lt=LATEST_S)]
 
 
 class HierarchicalJobs(Config):
@@ -67,9 +65,7 @@ class HierarchicalJobs(Config):
 
     @model_validator(mode="after")
     def _few_enough(self) -> Self:
-        jobs = self.num_nodes * self.jobs_per_node
-        if jobs > MOST_JOBS:
-            raise ValueError(f"{jobs:,} jobs in all, expected at most {MOST_JOBS:,}")
+        expect_few(self.num_nodes * self.jobs_per_node, MOST_JOBS, "jobs in all")
         return self
 
 
@@ -176,7 +172,7 @@ class AndreasJobs(Config):
     """The random scenarios of ANDREAS, Section V-B, with their nodes and energy price."""
 
     kind: Literal["andreas"]
-    num_nodes: Annotated[int, Field(ge=2)] = 10
+    num_nodes: Annotated[int, Field(ge=2, le=MOST_NODES)] = 10
     """nodes, which the workload brings; every second one has V100, the others T4"""
     scenario: Literal[1, 2] = 1
     """scenario of the paper"""
@@ -189,12 +185,17 @@ class AndreasJobs(Config):
     rates: Literal["measured", "node"] | None = Field(default=None, examples=["node"])
     """the high rate follows the GPUs that were measured, or those of a node, as the main branch of the authors' generator has it; left out: measured"""
 
+    @model_validator(mode="after")
+    def _few_enough(self) -> Self:
+        expect_few(self.num_nodes * self.jobs_per_node, MOST_JOBS, "jobs in all")
+        return self
+
 
 class PhillyLikeJobs(Modelled):
     """Jobs with the GPU demands and durations of the Philly trace, and Poisson arrivals."""
 
     kind: Literal["philly-like"]
-    num_jobs: PositiveInt = 1000
+    num_jobs: JobCount = 1000
     """number of jobs"""
     jobs_per_hour: Positive = Field(examples=[20])
     """Poisson arrivals"""
@@ -227,11 +228,11 @@ class TrainingServers(Config):
     """GPUs of each type, in the order in which types are served"""
     gpus_per_node: GpuCount = 1
     """GPUs of a server"""
-    resume_s: NonNegative = 20.0
+    resume_s: Delay = 20.0
     """lost in a full round by a job that did not run in the round before"""
-    first_start_s: NonNegative | None = Field(default=None, examples=[20])
+    first_start_s: Delay | None = Field(default=None, examples=[20])
     """the same at the first start; left out: as resume_s"""
-    reallocation_s: NonNegative = 0.0
+    reallocation_s: Delay = 0.0
     """lost by a job that changes its GPUs"""
 
 
@@ -258,7 +259,7 @@ class GavelLikeJobs(TrainingServers):
     kind: Literal["gavel-like"]
     throughputs: str = Field(examples=["throughputs.json"])
     """table of training steps/s, also on v100"""
-    num_jobs: PositiveInt = 1000
+    num_jobs: JobCount = 1000
     """number of jobs"""
     jobs_per_h: NonNegative = 4.0
     """arrivals, a Poisson process; 0: all at the beginning"""
@@ -300,7 +301,7 @@ class OpenbLikeJobs(Config):
     """Pods with parts of GPUs, drawn from the marginals of Alibaba's openb trace; brings its nodes."""
 
     kind: Literal["openb-like"]
-    num_jobs: PositiveInt = 1000
+    num_jobs: JobCount = 1000
     """number of pods"""
     num_nodes: Annotated[int, Field(ge=1, le=1213)] = 40
     """machines of the trace, which the workload brings"""
@@ -510,13 +511,13 @@ def _by_full_name(options: object) -> object:
 class DelayKeys(Config):
     """Delays without progress, in place of one number."""
 
-    first_s: NonNegative = 0.0
+    first_s: Delay = 0.0
     """after the first start of a job"""
-    resume_s: NonNegative = 0.0
+    resume_s: Delay = 0.0
     """after a job is resumed"""
-    move_s: NonNegative = 0.0
+    move_s: Delay = 0.0
     """after a job is moved, or its GPUs change"""
-    doubling_s: NonNegative = 0.0
+    doubling_s: Delay = 0.0
     """longer for each doubling of the job's GPUs, beyond one"""
 
 
@@ -589,7 +590,7 @@ class Scenario(FeatureTables):
     """rule by which a job gets to one of several controllers: round-robin, join-shortest-queue, least-work-left, power-of-two, random, size-interval, least-tardiness, or a package's"""
     server: Server | None = None
     """optimization server; left out: decisions take no time"""
-    reconfiguration_s: NonNegative | DelayKeys = 0.0
+    reconfiguration_s: Delay | DelayKeys = 0.0
     """delay without progress after a move, a resize or a restart; or a table of delays"""
     window: Annotated[list[int], Field(min_length=2, max_length=2)] | None = Field(
         default=None, examples=[[100, 900]]

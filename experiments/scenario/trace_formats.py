@@ -74,7 +74,7 @@ BEGIN = """\
 `workload.kind`. This page is made from the readers (`python -m experiments.scenario.trace_formats > docs/formats.md`).
 
 - Names of columns are compared without case and punctuation. Further columns are ignored.
-- A file may be compressed (.gz, .bz2, .xz).
+- A file may be compressed (.gz, .bz2, .xz); it holds at most 2 GiB, and at most 100 times its size where that is more than 64 MiB.
 - Where jobs are left out, for example those that held no GPU, a note says how many.
 - `instance` is a folder of the authors' instances: jobs, execution times and nodes ([scenarios](scenarios.md)).
 - `philly-table` is another name of `csv`. As kind `openb`, pods of Alibaba keep parts of GPUs ([shared GPUs](sharing.md)).

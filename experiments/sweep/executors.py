@@ -14,6 +14,7 @@ import os
 import pickle
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -171,21 +172,34 @@ class LocalPool(ThreadPoolExecutor):
         with self._lock:
             if worker in self._workers and worker.process.is_alive():
                 return worker
+        why = ""
         for _ in range(STARTS):
             if worker is not None:
                 self._dismiss(worker, ENDING_S)
-            with self._lock:
-                if self._stopped:
-                    raise BrokenExecutor(self._stopped)
-                worker = self._own.worker = _Worker.start(self._context, self._modules)
-                self._workers.add(worker)
+            try:
+                worker = self._own.worker = self._new_worker()
+            except (
+                OSError,
+                EOFError,
+            ) as error:  # The server that forks workers has died, or is dying.
+                worker, why = None, str(error)
+                time.sleep(ENDING_S / 4)
+                continue
             message = worker.answer()
             if message == READY:
                 return worker
             if message is not None:
                 self._stopped = f"the workers cannot start: {message[1]}"
-        why = _ending(worker.process) if worker is not None else ""
+        why = _ending(worker.process) if worker is not None else why
         raise BrokenExecutor(f"the workers cannot go on: they die while starting ({why})")
+
+    def _new_worker(self) -> _Worker:
+        with self._lock:
+            if self._stopped:
+                raise BrokenExecutor(self._stopped)
+            worker = _Worker.start(self._context, self._modules)
+            self._workers.add(worker)
+            return worker
 
     def _dismiss(self, worker: _Worker, grace_s: float = 0.0) -> None:
         with self._lock:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.files import is_same, replacing
-from experiments.sweep.store import DATABASE, LOCK, NO_SPACE, Store
+from experiments.sweep.store import NO_SPACE, PARTS, Store
 from experiments.sweep.task import Scalar
 from experiments.text import with_safe_cells, write_csv
 from simulator.errors import InputError
@@ -23,9 +23,6 @@ FORMATS = {"csv": "csv", "parquet": "parquet", "json": "json", "latex": "tex"}
 """Formats of a table, and how their files end."""
 # Scalars by these endings are measurements of a machine, not results.
 MEASURED = ("cpu_s", "wall_s")
-
-# A sweep's own files; SQLite keeps two beside the database.
-PARTS = (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", LOCK)
 
 Columns = dict[str, list[Scalar]]
 

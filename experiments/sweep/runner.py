@@ -21,7 +21,7 @@ from experiments.sweep.executors import Pool, WorkerDied, open_pool
 from experiments.sweep.progress import Meter, Pace, State, in_good_order
 from experiments.sweep.store import NO_SPACE, Report, Store, StoreFull, StoreLost
 from experiments.sweep.task import Task, canonical_json
-from experiments.sweep.worker import Order, RunTimeout, execute, in_brief
+from experiments.sweep.worker import MOST_LIMIT_S, Order, RunTimeout, execute, in_brief
 from simulator.errors import InputError
 
 # How soon a signal and a full disk are noticed.
@@ -318,8 +318,9 @@ def _versions(tasks: Iterable[Task]) -> tuple[tuple[str, tuple[str, ...], str], 
 def _check(workers: int | None, time_limit_s: float | None) -> None:
     if workers is not None and workers < 1:
         raise InputError(f"workers: got {workers}, expected an integer >= 1")
-    if time_limit_s is not None and not time_limit_s > 0:
-        raise InputError(f"time_limit_s: got {time_limit_s}, expected a number > 0")
+    if time_limit_s is not None and not 0 < time_limit_s <= MOST_LIMIT_S:
+        expected = f"a number > 0 and <= {MOST_LIMIT_S:g}"
+        raise InputError(f"time_limit_s: got {time_limit_s}, expected {expected}")
 
 
 @contextlib.contextmanager

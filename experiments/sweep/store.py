@@ -27,6 +27,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
 
+from experiments.files import not_there, taken_away
 from experiments.sweep.task import Scalar, Task
 from simulator.errors import InputError
 
@@ -35,10 +36,12 @@ if TYPE_CHECKING:
 
 DATABASE = "runs.sqlite"
 LOCK = "lock"
+PARTS = (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", LOCK)
+"""A sweep's own files; SQLite keeps two beside the database."""
 OF_EARLIER_RELEASES = "ledger.sqlite"
 
 APPLICATION_ID = 0x5C4ED1AB
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 SCHEMA = """
 CREATE TABLE runs (           -- the computed runs, by whichever version of the code
   key TEXT PRIMARY KEY, status TEXT NOT NULL, scalars TEXT NOT NULL, tables TEXT NOT NULL,
@@ -51,11 +54,13 @@ CREATE TABLE contents (       -- Parquet files by their hash
 CREATE TABLE tasks (          -- the runs of the present sweep, in order
   position INTEGER PRIMARY KEY, key TEXT NOT NULL, labels TEXT NOT NULL,
   function TEXT NOT NULL, config TEXT NOT NULL, sources TEXT NOT NULL,
-  files TEXT NOT NULL, cost_s REAL NOT NULL, fixed_jobs INTEGER NOT NULL
+  files TEXT NOT NULL, cost_s REAL NOT NULL, fixed_jobs INTEGER NOT NULL,
+  digest TEXT NOT NULL        -- hash of all columns before
 );
 CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
 COLUMNS = "key, status, scalars, tables, error, seed_used, cpu_s, wall_s"
+PLAN = "position, key, labels, function, config, sources, files, cost_s, fixed_jobs"
 VALUES = "(?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 READ_ONLY = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
@@ -232,14 +237,17 @@ class Store:
                 task.config_json,
                 json.dumps(task.sources),
                 json.dumps(task.files),
-                task.cost_s,
-                task.fixed_jobs,
+                float(task.cost_s),
+                int(task.fixed_jobs),
             )
             for position, task in enumerate(tasks)
         )
         with self._transaction() as db:
             db.execute("DELETE FROM tasks")
-            db.executemany(f"INSERT INTO tasks VALUES {VALUES}", rows)
+            db.executemany(
+                "INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                ((*row, _digest_of_row(row)) for row in rows),
+            )
             for name, value in (notes or {}).items():
                 db.execute("INSERT OR REPLACE INTO notes VALUES (?, ?)", (name, json.dumps(value)))
 
@@ -381,10 +389,6 @@ class Store:
     @reading
     def tasks(self) -> list[Task]:
         """The present sweep."""
-        rows = self._db.execute(
-            "SELECT function, config, labels, cost_s, sources, files, fixed_jobs FROM tasks "
-            "ORDER BY position"
-        )
         return [
             Task(
                 _text(function),
@@ -395,7 +399,7 @@ class Store:
                 tuple(json.loads(files)),
                 bool(fixed_jobs),
             )
-            for function, config, labels, cost_s, sources, files, fixed_jobs in rows
+            for _, _, labels, function, config, sources, files, cost_s, fixed_jobs in self._plan()
         ]
 
     @reading
@@ -412,19 +416,20 @@ class Store:
     @reading
     def failures(self) -> list[tuple[dict[str, Scalar], str]]:
         """Labels and traceback of the failed runs of the present sweep, in its order."""
-        rows = self._db.execute(
-            "SELECT labels, error FROM tasks JOIN runs USING (key) WHERE status = 'failed' "
-            "ORDER BY position"
-        )
-        return [(_table(labels), _text(error)) for labels, error in rows]
+        failed = dict(self._db.execute("SELECT key, error FROM runs WHERE status = 'failed'"))
+        return [
+            (_table(labels), _text(failed[key]))
+            for _, key, labels, *_ in self._plan()
+            if key in failed
+        ]
 
     @reading
     def rows(self) -> Rows:
         """The present sweep in its order, one entry a run, whether it was computed or not."""
         runs = {run.key: run for run in self._runs("")}
-        planned = self._db.execute("SELECT key, labels FROM tasks ORDER BY position").fetchall()
-        keys = [key for key, _ in planned]
-        labels = [_table(labels) for _, labels in planned]
+        planned = list(self._plan())
+        keys = [key for _, key, *_ in planned]
+        labels = [_table(labels) for _, _, labels, *_ in planned]
         return Rows(keys, labels, [runs.get(key) for key in keys])
 
     @reading
@@ -473,8 +478,33 @@ class Store:
                 wall_s,
             )  # fmt: skip
 
+    def _plan(self) -> Iterator[Sequence[Any]]:
+        """The rows of the present sweep, in its order, each as its hash says."""
+        for *row, digest in self._db.execute(f"SELECT {PLAN}, digest FROM tasks ORDER BY position"):
+            if digest != _digest_of_row(row):
+                raise self._changed(f"the plan of the run {_text(row[1])[:12]}")
+            yield row
+
     def _changed(self, what: str) -> InputError:
         return InputError(f"{self.folder / DATABASE}: {what} does not match its hash; {AGAIN}")
+
+
+@contextlib.contextmanager
+def store_to_write(folder: Path) -> Iterator[Store]:
+    """The store of a folder, made where there is none; a new one goes away again where its sweep is refused."""
+    is_new = not is_sweep(folder)
+    with (
+        taken_away(not_there(folder)),
+        contextlib.ExitStack() as refused,
+        Store(folder, create=True) as store,
+    ):
+        try:
+            yield store
+        except InputError:
+            if is_new and not store.states():
+                for name in PARTS:
+                    refused.callback((folder / name).unlink, missing_ok=True)
+            raise
 
 
 def _digest(content: Any) -> str:
@@ -534,6 +564,8 @@ def _open(folder: Path, *, create: bool) -> sqlite3.Connection:
     path = folder / DATABASE
     if path.is_symlink():
         raise InputError(f"{path}: is a symbolic link, expected a file of this folder")
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: is no regular file, expected a run database of schedlab")
     if (folder / OF_EARLIER_RELEASES).exists() and not path.exists():
         raise InputError(
             f"{folder}: holds a sweep of an earlier release ({OF_EARLIER_RELEASES}), which that "

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from experiments.sweep.store import Store
-from simulator.errors import InputError
+from simulator.errors import InputError, meant
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -98,7 +98,8 @@ def _cells(
         raise InputError(f"{store.folder}: no run is finished, expected at least one")
     for metric in metrics:
         if metric not in known:
-            raise InputError(f"--metric: got {metric!r}, expected one of {', '.join(known)}")
+            those = meant(metric, [*known], "in the tables of the runs")
+            raise InputError(f"--metric: got {metric!r}, {those}")
     return list(cells.values()), count
 
 

@@ -14,7 +14,7 @@ from experiments.files import expect_writable, write_whole
 from experiments.sweep.chosen import scenario_text
 from experiments.sweep.export import expect_no_part, last_line, write_export
 from experiments.sweep.runner import RunSummary, exit_code, run_tasks
-from experiments.sweep.store import DATABASE, Store, is_sweep
+from experiments.sweep.store import DATABASE, Store, is_sweep, store_to_write
 from experiments.sweep.summary import Summary
 from experiments.sweep.sweepfile import PolicySpec, read_sweep
 from experiments.sweep.task import Scalar, Task
@@ -47,7 +47,7 @@ def sweep(
         raise InputError(f"{out}: holds a run (summary.json), expected another folder")
 
     def work() -> int:
-        with Store(out, create=True) as store:
+        with store_to_write(out) as store:
             return _run(
                 tasks,
                 store,

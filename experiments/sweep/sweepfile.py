@@ -28,6 +28,7 @@ from experiments.config import (
 )
 from experiments.sweep.task import Scalar, Task, canonical_json, flatten, is_scalar, resolve
 from experiments.sweep.trust import expect_trusted
+from experiments.sweep.worker import MOST_LIMIT_S
 from simulator.errors import InputError
 
 RUN_SCENARIO = "experiments.scenario.run:run_scenario"
@@ -74,7 +75,9 @@ class SweepFile(Config):
         default_factory=list, examples=[[{"label": "hourly", "decisions.period_s": 3600}]]
     )
     """single settings, side by side; `label` names one in the tables"""
-    time_limit_s: Annotated[float, Field(gt=0)] | None = Field(default=None, examples=[120])
+    time_limit_s: Annotated[float, Field(gt=0, le=MOST_LIMIT_S)] | None = Field(
+        default=None, examples=[120]
+    )
     """a run that takes longer is ended and counted as failed"""
     function: str = RUN_SCENARIO
     """function `run(config) -> Outcome` to call in place of a scenario; needs --allow-code, or a package that registers it"""
@@ -167,7 +170,7 @@ def _expect_new(
 ) -> None:
     """The same run must not count twice in the table."""
     setting = ", ".join(f"{name}={value}" for name, value in labels.items()) or "the scenario"
-    first = seen.setdefault(canonical_json(config), setting)
+    first = seen.setdefault(canonical_json(config, what=f"{file}: {setting}"), setting)
     if first is not setting:
         raise InputError(
             f"{file}: the same runs twice ({first}; {setting}), expected different settings"

@@ -25,7 +25,7 @@ from typing import IO, TYPE_CHECKING
 from experiments.sweep.codeversion import code_version
 from experiments.sweep.store import Report
 from experiments.sweep.task import Outcome, Scalar, plain_scalar, resolve
-from experiments.threads import ONE_THREAD
+from experiments.threads import ONE_THREAD, quiet_numbers
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 GRACE_S = 20.0
 # Bytes of a table; SQLite's limit of a cell.
 LARGEST = 1_000_000_000
+
+
+# Seconds of a time limit; the system waits no longer than 2**31 ms.
+MOST_LIMIT_S = 2_000_000.0
 
 
 class RunTimeout(RuntimeError):
@@ -62,6 +66,7 @@ def prepare(modules: Sequence[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.environ.update(ONE_THREAD)
+    quiet_numbers()
     for module in modules:
         importlib.import_module(module)
 

@@ -16,7 +16,6 @@ released : decisions as in the released simulator, where that leaves the paper.
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterable
 from typing import cast
@@ -30,6 +29,7 @@ from policies.synergy.policy import Synergy
 from policies.synergy.servers import Mechanism
 from policies.synergy.static import Static
 from simulator import InputError
+from simulator.errors import meant
 
 MECHANISMS = ("proportional", "greedy", "tune", "opt", "static")
 PLACEMENTS = ("packed", "consolidated", "spread")
@@ -172,6 +172,4 @@ def _known(what: str, name: str, known: Iterable[str]) -> str:
     known = list(known)
     if name in known:
         return name
-    close = difflib.get_close_matches(name, known, 1)
-    hint = f"did you mean {close[0]!r}?" if close else f"expected one of {', '.join(known)}"
-    raise InputError(f"unknown {what} {name!r}; {hint}")
+    raise InputError(f"unknown {what} {name!r}; {meant(name, known)}")

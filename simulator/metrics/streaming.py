@@ -98,12 +98,17 @@ class RecordStream:
 
     def write(self, name: str, table: pa.Table) -> None:
         """Append a block to one of the files."""
-        file = self._files.get(name)
-        if file is None:
-            temporary, content = created_beside(self._path(name))
-            writer = pq.ParquetWriter(content, table.schema, write_page_checksum=True)
-            self._files[name] = file = _File(temporary, content, writer)
-        file.writer.write_table(table)
+        try:
+            file = self._files.get(name)
+            if file is None:
+                temporary, content = created_beside(self._path(name))
+                writer = pq.ParquetWriter(content, table.schema, write_page_checksum=True)
+                self._files[name] = file = _File(temporary, content, writer)
+            file.writer.write_table(table)
+        except OSError as error:
+            raise InputError(
+                f"{self._path(name)}: cannot be written ({error.strerror or error})"
+            ) from error
 
     def __enter__(self) -> RecordStream:
         return self

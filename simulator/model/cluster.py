@@ -16,8 +16,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from simulator.arguments import checked, nonnegative
+from simulator.arguments import checked, nonnegative, whole
 from simulator.errors import InputError
+from simulator.limits import MOST_GPUS
 
 SECONDS_PER_HOUR = 3600.0
 
@@ -58,6 +59,10 @@ class NodeType:
         if not self.gpus > 0 or (math.isfinite(self.gpus) and self.gpus != int(self.gpus)):
             raise InputError(
                 f"node type {self.name!r}: gpus is {self.gpus}, expected a whole number > 0"
+            )
+        if MOST_GPUS < self.gpus < math.inf:
+            raise InputError(
+                f"node type {self.name!r}: gpus is {self.gpus:g}, expected at most {MOST_GPUS:,}"
             )
         nonnegative(
             f"node type {self.name!r}",
@@ -142,6 +147,7 @@ class Cluster:
             raise InputError("cluster: two node types have the same name")
         if self.num_nodes < 1:
             raise InputError(f"cluster: {self.num_nodes} nodes, expected at least 1")
+        whole(1, "cluster", num_nodes=self.num_nodes)
         if self.num_controllers < 1 or self.num_nodes % self.num_controllers:
             raise InputError(
                 f"cluster: {self.num_controllers} controllers for {self.num_nodes} nodes, "
@@ -187,6 +193,7 @@ class Cluster:
     @classmethod
     def of_nodes(cls, node_type: NodeType, num_nodes: int, num_controllers: int = 1) -> Cluster:
         """``num_nodes`` equal servers."""
+        whole(1, "cluster", num_nodes=num_nodes)
         return cls((node_type,), num_nodes, (0,) * num_nodes, num_controllers)
 
     @classmethod

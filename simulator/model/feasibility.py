@@ -15,6 +15,9 @@ from simulator.model import tolerances
 from simulator.model.cluster import Cluster, NodeType
 from simulator.model.contract import FIXED, LEAST_AGAIN_S, Decision, Placement, View
 
+MOST_WHOLE = 2**63
+"""Whole numbers in tables are below it, in 64 bits."""
+
 
 def by_job(decision: Decision, where: _Where) -> dict[int, tuple[Placement, ...]]:
     """The placements of a decision, by job, in the order in which jobs are first named.
@@ -44,6 +47,11 @@ def placements_of(decision: object, view: View, policy: str) -> dict[int, tuple[
         raise where.error(f"answered with {type(decision).__name__}, expected a Decision")
     if decision.info and not isinstance(decision.info, Mapping):
         raise where.error(f"has {type(decision.info).__name__} as info, expected a mapping")
+    for name, value in (decision.info or {}).items():
+        if isinstance(value, int) and abs(value) >= MOST_WHOLE:
+            raise where.error(
+                f"has info {name!r} of {value.bit_length()} bits, expected at most 63"
+            )
     try:
         return by_job(decision, where)
     except (AttributeError, TypeError) as error:

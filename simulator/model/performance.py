@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from simulator.arguments import checked
 from simulator.errors import InputError
+from simulator.limits import times_shape
 from simulator.model import tolerances
 from simulator.model.cluster import Cluster, FloatArray, IntArray, proportional_share
 from simulator.model.placement import Placement
@@ -485,7 +486,7 @@ def _check_index(name: str, index: IntArray, count: int) -> None:
 
 def no_times(jobs: IntArray, cluster: Cluster) -> FloatArray:
     """``(n, V, G + 1)`` times of jobs that run nowhere."""
-    shape = (len(jobs), len(cluster.node_types), cluster.max_gpus_per_node + 1)
+    shape = times_shape(len(jobs), len(cluster.node_types), cluster.max_gpus_per_node)
     return np.full(shape, np.inf)
 
 

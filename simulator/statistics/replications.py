@@ -40,8 +40,8 @@ def replications_needed(values: npt.ArrayLike, precision: float, level: float = 
     if not math.isfinite(estimate.relative_half_width):
         return max(2, 2 * len(x))
     # The half width falls like 1/sqrt(n); never more than double on so little knowledge.
-    wanted = math.ceil(len(x) * (estimate.relative_half_width / target) ** 2)
-    return min(max(wanted, len(x) + 1), 2 * len(x))
+    growth = min(estimate.relative_half_width / target, math.sqrt(2)) ** 2
+    return min(max(math.ceil(len(x) * growth), len(x) + 1), 2 * len(x))
 
 
 def replicate_until_precise(

@@ -13,9 +13,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from simulator.arguments import one_of
+from simulator.arguments import one_of, whole
 from simulator.datafiles import read_table
 from simulator.errors import InputError
+from simulator.limits import MOST_JOBS, expect_few
 from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, NodeType
 from simulator.model.performance import TimeTable
 from simulator.model.workload import Workload
@@ -75,6 +76,8 @@ class AndreasScenario:
                 f"andreas: {self.num_nodes} nodes and {self.jobs_per_node} jobs a node, "
                 "expected at least 2 and 1"
             )
+        whole(2, "andreas", num_nodes=self.num_nodes)
+        expect_few(self.num_nodes * self.jobs_per_node, MOST_JOBS, "jobs in all")
 
 
 def generate(scenario: AndreasScenario) -> tuple[Workload, Cluster]:

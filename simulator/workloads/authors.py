@@ -22,6 +22,7 @@ import pandas as pd
 
 from simulator.datafiles import records
 from simulator.errors import InputError
+from simulator.limits import MOST_GPUS, times_shape
 from simulator.model.cluster import Cluster, FloatArray, NodeType
 from simulator.model.performance import TimeTable
 from simulator.model.workload import Workload
@@ -31,7 +32,9 @@ from simulator.workloads.tables import InputColumn, Table
 
 _JOB_ID = InputColumn("UniqueJobsID", "", "name of the job", "text", unique=True, aliases=("ID",))
 _GPU_TYPE = InputColumn("GpuType", "", "type of GPU", "text")
-_GPUS = InputColumn("GpuNumber", "", "GPUs", "integer", at_least=1, aliases=("nGPUs",))
+_GPUS = InputColumn(
+    "GpuNumber", "", "GPUs", "integer", at_least=1, at_most=MOST_GPUS, aliases=("nGPUs",)
+)
 JOBS = (
     _JOB_ID,
     InputColumn("SubmissionTime", "s", "time of submission", "number", at_least=0),
@@ -46,7 +49,7 @@ TIMES = (
     _GPU_TYPE,
     _GPUS,
     InputColumn("maxGpuNumber", "", "GPUs of the VM", "integer",
-                required=False, at_least=1, aliases=("max_nGPUs",)),
+                required=False, at_least=1, at_most=MOST_GPUS, aliases=("max_nGPUs",)),
     InputColumn("cost", "currency/h", "price of the whole VM", "number", required=False, at_least=0),
     InputColumn("ExecutionTime", "s", "time of the whole job", "number", more_than=0),
     InputColumn("GPUf", "", "part of a GPU; rows of parts are left out", "number",
@@ -220,7 +223,13 @@ def _fixed_nodes(
     costs = Table.read(costs_path, COSTS)
     price, pue = _constant(costs, "EnergyCost[€/kWh]"), _constant(costs, "PUE")
     configurations = zip(costs.texts("GpuType"), costs.whole_numbers("GpuNumber"), strict=True)
-    per_hour = dict(zip(configurations, costs.numbers("cost"), strict=True))
+    per_hour: dict[tuple[str, int], float] = {}
+    for row, (configuration, cost) in enumerate(
+        zip(configurations, costs.numbers("cost").tolist(), strict=True)
+    ):
+        if per_hour.setdefault(configuration, cost) != cost:
+            expected = f"{per_hour[configuration]:g} as in the row before of these GPUs"
+            raise costs.error(row, "cost", expected)
     gpu_types = nodes.texts("GpuType")[:num_nodes]
     gpus = nodes.whole_numbers("GpuNumber")[:num_nodes]
     if num_nodes is not None and num_nodes > len(gpu_types):
@@ -285,7 +294,8 @@ def _time_tables(
     job = keys["job"].map(index).to_numpy(dtype=float, na_value=np.nan)
 
     def table(counts: npt.NDArray[np.bool_]) -> FloatArray:
-        made = np.full((len(jobs), len(cluster.node_types), cluster.max_gpus_per_node + 1), np.inf)
+        shape = times_shape(len(jobs), len(cluster.node_types), cluster.max_gpus_per_node)
+        made = np.full(shape, np.inf)
         for name, types in by_type.items():
             rows = counts & ~np.isnan(job) & (keys["type"] == name).to_numpy(dtype=bool)
             for v in types:

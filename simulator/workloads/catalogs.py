@@ -6,13 +6,14 @@ from pathlib import Path
 
 from simulator.datafiles import read_table, records
 from simulator.errors import InputError
+from simulator.limits import MOST_GPUS
 from simulator.model.cluster import NodeType
 from simulator.workloads.tables import InputColumn, Table
 
 COLUMNS = (
     InputColumn("name", "", "name of the VM type", "text", unique=True),
     InputColumn("gpu_type", "", "type of its GPUs", "text"),
-    InputColumn("gpus", "", "GPUs", "integer", at_least=1),
+    InputColumn("gpus", "", "GPUs", "integer", at_least=1, at_most=MOST_GPUS),
     InputColumn("price_per_hour", "currency/h", "price of the whole VM", "number", at_least=0),
 )
 

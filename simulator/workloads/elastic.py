@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from simulator.arguments import whole
 from simulator.errors import InputError
 from simulator.laws import Law
 from simulator.model.cluster import SECONDS_PER_HOUR, FloatArray
@@ -92,10 +93,11 @@ def elastic_jobs(
         name is the job's ``model``, the index its ``curve_of``.
     arrivals : a name of `ARRIVALS`.
     """
+    whole(1, num_jobs=num_jobs)
     count = len(names)
     if arrivals not in ARRIVALS:
         raise InputError(f"arrivals: got {arrivals!r}, expected one of {', '.join(ARRIVALS)}")
-    if num_jobs < 1 or not count == len(arrival_rates_per_h) == len(sizes_h) == len(speedups) > 0:
+    if not count == len(arrival_rates_per_h) == len(sizes_h) == len(speedups) > 0:
         raise InputError(
             "elastic jobs: expected at least one job, and one rate, law and speed-up a type"
         )

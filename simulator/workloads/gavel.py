@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from simulator.arguments import is_number, short
 from simulator.errors import InputError
 from simulator.inputs import read_json
 from simulator.model.cluster import Cluster, FloatArray, IntArray, NodeType
@@ -295,11 +296,10 @@ def read_rates(
     path = Path(path)
     rates: dict[str, dict[tuple[str, int], float]] = {}
     for gpu_type, rows in _measured(path, gpu_types).items():
-        alone = {key: row.get("null") for key, row in rows.items() if isinstance(row, dict)}
         rates[gpu_type] = {
-            _key(path, key): float(rate)
-            for key, rate in alone.items()
-            if isinstance(rate, int | float)
+            _key(path, key): _rate(row["null"], f"{path}: {gpu_type} {key}")
+            for key, row in rows.items()
+            if isinstance(row, dict) and "null" in row
         }
     return rates
 
@@ -323,11 +323,20 @@ def read_pair_rates(path: str | Path, gpu_types: Sequence[str]) -> PairRates:
 
 def _own_rate(pair: Any, where: str) -> float:
     """The first of the two rates of a pair."""
-    if isinstance(pair, list) and len(pair) == 2:
-        own = pair[0]
-        if isinstance(own, int | float) and 0 <= own < math.inf:
-            return float(own)
-    raise InputError(f"{where}: {pair!r}, expected two rates of at least 0")
+    if not (isinstance(pair, list) and len(pair) == 2 and all(map(_is_rate, pair))):
+        raise InputError(f"{where}: {short(pair)}, expected two rates of at least 0")
+    return float(pair[0])
+
+
+def _is_rate(value: Any) -> bool:
+    return not isinstance(value, bool) and is_number(value) and 0 <= value < math.inf
+
+
+def _rate(rate: Any, where: str) -> float:
+    """A rate of steps/s, 0 where a job does not fit."""
+    if not _is_rate(rate):
+        raise InputError(f"{where}: got {short(rate)} steps/s, expected a number >= 0")
+    return float(rate)
 
 
 def _measured(path: Path, gpu_types: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from simulator.arguments import one_of, positive, whole
 from simulator.errors import InputError
+from simulator.limits import MOST_JOBS, expect_few
 from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, NodeType
 from simulator.model.performance import TimeTable
 from simulator.model.workload import Workload
@@ -78,6 +79,7 @@ class HierarchicalScenario:
 
     def __post_init__(self) -> None:
         whole(1, num_nodes=self.num_nodes, jobs_per_node=self.jobs_per_node)
+        expect_few(self.num_jobs, MOST_JOBS, "jobs in all")
         positive(mean_gap_s=self.mean_gap_s)
         one_of(get_args(Arrivals), arrivals=self.arrivals)
         one_of(get_args(Due), due=self.due)

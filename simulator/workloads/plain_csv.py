@@ -8,14 +8,14 @@ import numpy as np
 
 from simulator.model.cluster import SECONDS_PER_HOUR
 from simulator.model.performance import FixedDuration
-from simulator.model.workload import LATEST_S, Workload
+from simulator.model.workload import Workload
 from simulator.workloads.logs import by_submission
 from simulator.workloads.tables import InputColumn, Table
 
 COLUMNS = (
     InputColumn("job_id", "", "name of the job", "text", unique=True),
-    InputColumn("submit_time_s", "s", "time of submission", "number", at_least=0, below=LATEST_S),
-    InputColumn("duration_s", "s", "time on its GPUs", "number", more_than=0, below=LATEST_S),
+    InputColumn("submit_time_s", "s", "time of submission", "number", at_least=0),
+    InputColumn("duration_s", "s", "time on its GPUs", "number", more_than=0),
     InputColumn("num_gpus", "", "GPUs, all at once and wherever they are", "integer", at_least=1),
     InputColumn("num_cpus", "", "CPUs of the whole job; empty: none are counted", "number",
                 required=False, empty=np.nan, at_least=0),

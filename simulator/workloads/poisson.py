@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from simulator.arguments import whole
 from simulator.errors import InputError
 from simulator.laws import Law, parse_law
 from simulator.model.cluster import SECONDS_PER_HOUR, FloatArray
@@ -45,6 +46,7 @@ def poisson_jobs(
     patience : a job that has not started after so long leaves: s, the same for all, or a law. 0: it
         leaves at once where all is busy. None: no job leaves.
     """
+    whole(1, num_jobs=num_jobs)
     if not duration_s.mean >= LEAST_MEAN_S:
         raise InputError(
             f"duration_s: the mean is {duration_s.mean:g} s, expected at least {LEAST_MEAN_S:g} s"
@@ -85,6 +87,11 @@ def gaps_of_trace(trace: Workload) -> FloatArray:
     if not gaps_s.sum() > 0:
         raise InputError(f"{len(trace)} jobs at one time, expected jobs at two times or more")
     return gaps_s
+
+
+def are_exponential(gaps: str) -> bool:
+    """Whether arrivals are a Poisson process: by the word, or by a law of any mean, which is scaled."""
+    return gaps.partition(":")[0] == "exponential"
 
 
 def gaps_cv2(text: str) -> float | None:

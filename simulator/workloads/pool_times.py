@@ -21,6 +21,7 @@ import numpy as np
 
 from simulator.datafiles import read_table
 from simulator.errors import InputError
+from simulator.limits import times_shape
 from simulator.model.cluster import FloatArray, NodeType
 
 FACTORS = 8
@@ -45,7 +46,7 @@ def pool_times(
     low, high = (np.log(pairs[f"shortest_{end}_s"].to_numpy())[drawn] for end in ("low", "high"))
     times_s = np.exp(logs[drawn] + rng.uniform(low, high)[:, None])
     column = {cell: c for c, cell in enumerate(zip(cells["gpu_type"], cells["gpus"], strict=True))}
-    found = np.full((count, len(catalog), 1 + max(int(t.gpus) for t in catalog)), np.inf)
+    found = np.full(times_shape(count, len(catalog), max(int(t.gpus) for t in catalog)), np.inf)
     for v, node_type in enumerate(catalog):
         for g in range(1, int(node_type.gpus) + 1):
             if (node_type.gpu_type, g) not in column:

@@ -12,6 +12,7 @@ from typing import cast
 import numpy as np
 
 from simulator.errors import InputError
+from simulator.limits import times_shape
 from simulator.model import tolerances
 from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
 from simulator.model.goodput import Goodput, packed
@@ -259,7 +260,7 @@ def on_nodes(workload: Workload, own: Cluster, cluster: Cluster) -> Workload:
     if not isinstance(workload.performance, TimeTable):
         return workload
     table = workload.performance.times_s
-    shape = (len(table), len(cluster.node_types), cluster.max_gpus_per_node + 1)
+    shape = times_shape(len(table), len(cluster.node_types), cluster.max_gpus_per_node)
     times_s = np.full(shape, np.inf)
     for v, node_type in enumerate(cluster.node_types):
         same = [u for u, t in enumerate(own.node_types) if t.gpu_type == node_type.gpu_type]

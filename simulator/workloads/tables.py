@@ -29,6 +29,7 @@ from simulator.columns import Column
 from simulator.errors import InputError
 from simulator.inputs import read_input
 from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.workload import LATEST_S
 
 MOST_COLUMNS = 10_000
 EXACT = 2**53
@@ -62,6 +63,11 @@ class InputColumn(Column):
     unique: bool = False
     choices: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Seconds are below what a clock resolves."""
+        if self.unit == "s" and self.below == math.inf:
+            object.__setattr__(self, "below", LATEST_S)
 
     @property
     def expected(self) -> str:

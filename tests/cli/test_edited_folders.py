@@ -103,7 +103,7 @@ def test_jobs(folder, change, told):
     [
         (None, r"machines.json: currency: missing, expected text"),
         ("[]", r"machines.json: cannot be read"),
-        ("{" * 5000, r"machines.json: cannot be read"),
+        ("{" * 5000, r"machines.json, line 1: not JSON"),
         ({"node_types": []}, r"node_types: got \[\], expected"),
         ({"num_nodes": "many"}, r'num_nodes: got "many", expected an integer'),
         ({"num_nodes": 10**12}, r"num_nodes: got 1000000000000, expected"),

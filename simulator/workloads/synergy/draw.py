@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from simulator.arguments import whole
 from simulator.errors import InputError
 from simulator.model.cluster import NodeType
 from simulator.model.performance import FixedDuration
@@ -51,8 +52,7 @@ def released_draw(
 
     Raises InputError: no job, a rate that is not positive, or shares that are not per cent.
     """
-    if num_jobs < 1:
-        raise InputError(f"released draw: {num_jobs} jobs, expected at least 1")
+    whole(1, "released draw", num_jobs=num_jobs)
     if not 0 < jobs_per_hour < math.inf:
         raise InputError(f"released draw: {jobs_per_hour} jobs/h, expected a number > 0")
     rng = random.Random(seed)

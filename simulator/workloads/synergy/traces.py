@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from simulator.arguments import whole
 from simulator.datafiles import rows_of
 from simulator.errors import InputError
 from simulator.model.cluster import SECONDS_PER_HOUR, FloatArray, IntArray
@@ -41,8 +42,7 @@ def derived_trace(
     multi_gpu : GPUs drawn from ``gpu_law`` (up to 16), else 1 each.
     gpu_law : ``"philly"`` or ``"gavel"``, a law of ``data/synergy_gpu_demand.csv``.
     """
-    if num_jobs < 1:
-        raise InputError(f"derived trace: {num_jobs} jobs, expected at least 1")
+    whole(1, "derived trace", num_jobs=num_jobs)
     if jobs_per_hour is not None and not 0 < jobs_per_hour < np.inf:
         raise InputError(f"derived trace: {jobs_per_hour} jobs/h, expected a number > 0")
     rng = streams.generator("durations")
@@ -76,6 +76,7 @@ def philly_like_trace(
     Durations come from the quantiles of jobs with as many GPUs
     (``data/synergy_philly_durations.csv``), linear in between.
     """
+    whole(1, "philly-like trace", num_jobs=num_jobs)
     quantiles: dict[int, tuple[int, list[tuple[float, float]]]] = {}
     for row in rows_of("synergy_philly_durations.csv"):
         points = quantiles.setdefault(int(row["num_gpus"]), (int(row["jobs"]), []))[1]
