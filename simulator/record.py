@@ -44,7 +44,7 @@ class RunRecord:
     ----------
     workload, cluster : what was simulated.
     policy, seed : by which policy, on which random numbers.
-    first_start_s, completion_s, gpu_seconds : ``(J,)`` s, s, GPU-seconds held.
+    first_start_s, completion_s, gpu_seconds, running_s : ``(J,)`` s, s, GPU-seconds held, s that it held GPUs.
     preemptions : ``(J,)`` how often a running job was sent back to wait.
     reconfigurations : ``(J,)`` how often its placement was changed while it ran.
     meters : costs and use of the nodes.
@@ -66,6 +66,7 @@ class RunRecord:
     first_start_s: FloatArray
     completion_s: FloatArray
     gpu_seconds: FloatArray
+    running_s: FloatArray
     preemptions: IntArray
     reconfigurations: IntArray
     meters: NodeMeters
@@ -118,10 +119,9 @@ class RunRecord:
         return best
 
     @cached_property
-    def running_s(self) -> FloatArray:
-        """``(J,)`` seconds in which each job held GPUs; NaN where the schedule was not recorded."""
-        count = len(self.workload)
-        return np.full(count, np.nan) if self.schedule is None else self.schedule.running_s(count)
+    def total_wait_s(self) -> FloatArray:
+        """``(J,)`` all the time in the system without GPUs; NaN for a job that left."""
+        return np.maximum(0.0, self.jct_s - self.running_s)  # sums of stretches round
 
     def shares(self) -> dict[str, Any] | None:
         """The schedule as columns; None where it was not recorded, or is not in memory."""

@@ -231,6 +231,7 @@ def _result(
         first_start_s=np.array(simulation.jobs.first_start_s),
         completion_s=completion_s,
         gpu_seconds=np.array(simulation.jobs.attained_gpu_s),
+        running_s=np.array(simulation.jobs.running_s),
         preemptions=np.array(simulation.preemptions, dtype=np.int64),
         reconfigurations=np.array(simulation.reconfigurations, dtype=np.int64),
         meters=NodeMeters.of(simulation.nodes, simulation.cluster, end_s - simulation.begin_s),
