@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, cast
 from experiments.analysis.comparison import Comparison, tabulate
 from experiments.analysis.measuring import Entrant, Measuring
 from experiments.config import KeyedError, of_file
+from experiments.sweep.summary import estimate_of
 from simulator.errors import InputError
 from simulator.statistics import (
     Estimate,
     bootstrap_interval,
-    mean_of_skewed,
+    differences,
     replications_needed,
 )
 
@@ -229,8 +230,8 @@ def _bootstrapped(
         values = [run[metric] for run in again[name]]
         value = itself[name][metric]
         if minus:
-            values = [v - run[metric] for v, run in zip(values, again[minus], strict=True)]
-            value -= itself[minus][metric]
+            values = differences(values, [run[metric] for run in again[minus]]).tolist()
+            value = float(differences(value, itself[minus][metric]))
         found = bootstrap_interval(value, values)
         if not found.lower <= value <= found.upper:
             of = f"{name} minus {minus}" if minus else name
@@ -311,7 +312,7 @@ def _of_runs(runs: Runs) -> Callable[[str, str, str], tuple[Estimate, list[float
         values = [run[metric] for run in runs[name]]
         if minus:
             others = [run[metric] for run in runs[minus]]
-            values = [value - other for value, other in zip(values, others, strict=True)]
-        return mean_of_skewed(values), values
+            values = differences(values, others).tolist()
+        return estimate_of(values, is_difference=bool(minus)), values
 
     return estimate

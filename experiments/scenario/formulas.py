@@ -121,7 +121,7 @@ def interval_of_run(values: FloatArray, length: RunLength) -> Estimate | None:
 
     if len(values) < fewest_jobs(length):
         return None
-    return steady_state_mean(values, relaxation=length.relaxation_jobs)
+    return steady_state_mean(values, relaxation=length.relaxation_jobs).at_least(0.0)
 
 
 def fewest_jobs(length: RunLength) -> int:

@@ -48,8 +48,6 @@ class Summary:
         """
         import pandas as pd
 
-        from simulator.statistics import mean_of_skewed
-
         cells, runs = _cells(store, metrics)
         rows, values = [], []
         for cell, by_policy in cells:
@@ -63,7 +61,7 @@ class Summary:
                         continue
                     names = cell | ({POLICY: policy} if policy is not None else {})
                     names |= {"minus": minus or "", "metric": metric}
-                    rows.append(names | row_of(mean_of_skewed(found)))
+                    rows.append(names | row_of(estimate_of(found, is_difference=minus is not None)))
                     values += [names | {"value": value} for value in found]
         return cls(pd.DataFrame(rows), pd.DataFrame(values), runs)
 
@@ -113,9 +111,23 @@ def _observed(by_policy: dict[Any, Runs], policy: Any, minus: Any, metric: str) 
     values = [own[seed][0][metric] for seed in seeds]
     random = [own[seed][1] for seed in seeds]
     if first is not None:
-        values = [v - first[seed][0][metric] for v, seed in zip(values, seeds, strict=True)]
+        from simulator.statistics import differences
+
+        values = differences(values, [first[seed][0][metric] for seed in seeds]).tolist()
         random = [r or first[seed][1] for r, seed in zip(random, seeds, strict=True)]
     return values if any(random) else values[:1]
+
+
+def estimate_of(values: Sequence[float], is_difference: bool) -> Estimate:
+    """The mean of one number a run, or of differences, with its interval.
+
+    Where no run has a negative number and the mean is of no difference, the interval has no negative part:
+    times, costs, counts and shares have none.
+    """
+    from simulator.statistics import mean_of_skewed
+
+    found = mean_of_skewed(values)
+    return found if is_difference or min(values) < 0 else found.at_least(0.0)
 
 
 def row_of(found: Estimate) -> dict[str, float]:

@@ -21,6 +21,7 @@ from simulator.statistics.bootstrap import (
 from simulator.statistics.estimates import (
     LEVEL,
     Estimate,
+    differences,
     mean_of_skewed,
     paired_difference,
     skewed_student,
@@ -47,6 +48,7 @@ __all__ = [
     "batch_means",
     "bootstrap_interval",
     "jain",
+    "differences",
     "mean_of_skewed",
     "mser5",
     "paired_difference",
