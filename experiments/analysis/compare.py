@@ -6,6 +6,7 @@ taken pair by pair, which takes most of the noise away.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -42,6 +43,9 @@ MOST_EVER = 10_000
 
 FEWEST_TRACES = 39
 """With fewer there is no percentile of 2.5 %."""
+
+FEW_JOBS = 10
+"""With fewer jobs beyond it, a quantile of a run is hardly known."""
 
 Runs = dict[str, list[dict[str, float]]]
 """The metrics of each replication, by policy."""
@@ -196,7 +200,20 @@ def _replicated(
             "example their due dates): what was drawn changed nothing here",
             stacklevel=2,
         )
+    _note_few_jobs(metrics, [run for made in runs.values() for run in made])
     return tabulate(names, metrics, _of_runs(runs))
+
+
+def _note_few_jobs(metrics: Sequence[str], runs: Sequence[dict[str, float]]) -> None:
+    """Warn of quantiles of a run that rest on few jobs."""
+    for metric in metrics:
+        beyond = f"jobs_beyond_{metric.partition('_')[0]}"
+        fewest = min(run.get(beyond, math.inf) for run in runs)
+        if fewest < FEW_JOBS:
+            warnings.warn(
+                f"{metric} of one run rests on {fewest:.0f} of its {runs[0]['jobs']:.0f} jobs, those beyond it",
+                stacklevel=3,
+            )
 
 
 def _bootstrapped(
@@ -223,6 +240,7 @@ def _bootstrapped(
     trace = [(_drawing(entrant, None), start) for entrant in entrants.values()]
     itself = dict(zip(names, measuring.all_of(trace), strict=True))
     drawn = [_drawing(entrant, block) for entrant in entrants.values()]
+    _note_few_jobs(measuring.metrics, list(itself.values()))
     made = measuring.all_of([(entrant, start + i) for i in range(count) for entrant in drawn])
     again: Runs = {name: made[index :: len(names)] for index, name in enumerate(names)}
 

@@ -88,12 +88,13 @@ def run(
         with of_file(name):
             result, drawn = _simulated(checked, out if stream else None, timing)
         notes = [*result.workload.notes, *output.write_result(result, out, checked.window, raw=raw)]
-        for note in (*notes, *_on_seed(checked, drawn)):
+        line = formula_line(checked, result)
+        for note in (*notes, *_on_chance(checked, drawn, line)):
             print(f"schedlab: note: {printable(note)}", file=sys.stderr)
     if found is not None:
         print(f"{source} is read as {found!r}")
     print(output.one_paragraph(result, out, checked.window))
-    if line := formula_line(checked, result):
+    if line:
         print(line)
 
 
@@ -110,7 +111,14 @@ def _simulated(scenario: Scenario, stream_to: Path | None, timing: bool) -> tupl
     return result, drawn() or not has_fixed_jobs(scenario)
 
 
-def _on_seed(scenario: Scenario, drawn: bool) -> Iterator[str]:
+def _on_chance(scenario: Scenario, drawn: bool, line: str) -> Iterator[str]:
+    """Notes on what one run says; ``line`` is the formula's, which has the interval of a long one."""
+    if drawn and "95 % interval" not in line:
+        yield (
+            f"this is one run of a random scenario, seed {scenario.seed}: its numbers have no interval, and "
+            "another seed gives others; `schedlab compare` makes several, and compares policies on the "
+            "same random numbers"
+        )
     if "seed" in scenario.model_fields_set and not drawn:
         yield (
             "seed: changes nothing here, because the jobs come from a file and nothing else is random; "
