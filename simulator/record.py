@@ -21,6 +21,7 @@ from simulator.logs import DecisionLog, ScheduleLog
 from simulator.meters import NodeMeters
 from simulator.model.cluster import Cluster, FloatArray, IntArray
 from simulator.model.contract import Configuration
+from simulator.model.server_spec import ServerSpec
 from simulator.model.workload import Workload
 
 ROWS_AT_ONCE = 4096
@@ -50,7 +51,8 @@ class RunRecord:
     meters : costs and use of the nodes.
     decisions : one row a decision, in order.
     schedule : one record a share and stretch of time, or None if not recorded.
-    server_wait_s, server_response_s : one value a request to the optimization server, s.
+    server : the optimization server; None: decisions took no time.
+    server_wait_s, server_response_s : one value a request to it, s.
     streamed_to : the folder of the Parquet files that hold decisions and schedule (`simulate`,
         ``stream_to``); None: they are in memory.
     left : ``(J,)`` jobs that left before they started, at their ``completion_s``; None: none can.
@@ -74,6 +76,7 @@ class RunRecord:
     schedule: ScheduleLog | None
     server_wait_s: FloatArray
     server_response_s: FloatArray
+    server: ServerSpec | None = None
     streamed_to: Path | None = None
     left: npt.NDArray[np.bool_] | None = None
     parts: Mapping[str, Any] = field(default_factory=dict)

@@ -238,6 +238,7 @@ def _result(
         decisions=simulation.decisions,
         schedule=simulation.schedule,
         configurations=simulation.configurations,
+        server=server.spec if server else None,
         server_wait_s=np.array(server.wait_s if server else []),
         server_response_s=np.array(server.response_s if server else []),
         streamed_to=folder,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from experiments.scenario.jobs import arrival_rate_per_h
 from experiments.scenario.schema import Decisions, Nodes, PoissonJobs, Scenario
 from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
 
@@ -32,7 +33,7 @@ def formula_line(scenario: Scenario, result: Result) -> str:
 
     assert isinstance(scenario.workload, PoissonJobs)
     window = slice(*(scenario.window or (None,)))
-    rate_per_s = scenario.workload.arrival_rate_per_h / HOUR_S
+    rate_per_s = arrival_rate_per_h(scenario.workload, scenario.cluster) / HOUR_S
     law = parse_law(scenario.workload.duration_s)
     if scenario.workload.patience is not None:
         if result.left is None:
@@ -77,6 +78,11 @@ def _servers(scenario: Scenario) -> int | None:
     return cluster.num_nodes * cluster.gpus_per_node
 
 
+def _is_memoryless(jobs: PoissonJobs) -> bool:
+    """Whether arrivals are a Poisson process; gaps of any mean are scaled to the rate."""
+    return jobs.gaps.partition(":")[0].strip() == "exponential"
+
+
 def queue_formula(
     scenario: Scenario, rate_per_s: float, law: Law, servers: int
 ) -> tuple[str, float] | None:
@@ -87,7 +93,7 @@ def queue_formula(
 
     jobs = scenario.workload
     assert isinstance(jobs, PoissonJobs)
-    memoryless = jobs.gaps == "exponential"
+    memoryless = _is_memoryless(jobs)
     if scenario.policy in BLIND:
         if not memoryless:
             cv2 = gaps_cv2(jobs.gaps)
@@ -108,10 +114,12 @@ def queue_formula(
         return "M/G/1, processor sharing", queueing.mg1_ps_response_s(rate_per_s, law)
     if scenario.policy == "srpt":
         return "M/G/1, SRPT", queueing.mg1_srpt_response_s(rate_per_s, law)
-    if scenario.policy == "las" and isinstance(law, Exponential):
-        return "M/M/1, any order that does not know sizes", queueing.mg1_mean_response_s(
-            rate_per_s, law
-        )
+    if scenario.policy == "las":
+        return "M/G/1, FB: least attained service", queueing.mg1_fb_response_s(rate_per_s, law)
+    if scenario.policy == "sjf":
+        preemptive = bool(scenario.policy_options.get("preemptive"))
+        name = f"M/G/1, {'PSJF: preemptive ' * preemptive}shortest job first"
+        return name, queueing.mg1_sjf_response_s(rate_per_s, law, preemptive)
     return None
 
 
@@ -176,7 +184,7 @@ def loss_formula(
 
     jobs = scenario.workload
     assert isinstance(jobs, PoissonJobs)
-    if jobs.gaps != "exponential" or scenario.policy not in BLIND:
+    if not _is_memoryless(jobs) or scenario.policy not in BLIND:
         return None
     if jobs.patience == 0:
         name = f"M/{'M' if isinstance(law, Exponential) else 'G'}/{servers}/{servers}, Erlang B"

@@ -196,8 +196,8 @@ def one_paragraph(result: Result, folder: Path, window: Sequence[int] | None = N
     told = [
         f"{result.policy}: {len(result.workload)} jobs",
         f"mean completion time{of} {mean_s / hours:.2f} h",
-        f"total wait {wait_s.mean() / hours:.2f} h, 95 % below {np.quantile(wait_s, 0.95) / hours:.2f} h "
-        f"({beyond(0.95, len(wait_s))} longer)",
+        f"total wait {wait_s.mean() / hours:.2f} h (95th percentile {np.quantile(wait_s, 0.95) / hours:.2f} h, "
+        f"which rests on {beyond(0.95, len(wait_s))} of them)",
         f"makespan {result.makespan_s / hours:.2f} h",
     ]
     used = result.gpu_utilisation

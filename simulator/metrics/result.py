@@ -11,6 +11,7 @@ import numpy as np
 from simulator.meters import NodeMeters
 from simulator.metrics.job_metrics import fairness_summary
 from simulator.metrics.run_tables import STREAMED, TABLES
+from simulator.metrics.server_metrics import server_summary
 from simulator.record import RunRecord
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Result(RunRecord):
         if self.left is not None:
             summary["lost_jobs"] = int(self.left.sum())
             summary["lost_share"] = float(self.left[first:last].mean())
-        summary |= fairness_summary(self)
+        summary |= fairness_summary(self) | server_summary(self)
         for part in self.parts.values():
             summary |= part.scalars(self)
         return summary
