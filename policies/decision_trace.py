@@ -4,7 +4,7 @@ The wrapped policy decides as ever. Beside each decision stands (`Decision.info`
 replay and in ``schedlab show explain``) how many jobs waited, how many were started and stopped, by what the policy
 orders them, which still wait, and what is short for the first of these. For example:
 
-    waiting 3, started 1, by due date, passed j7, j9, short GPUs on one node: 6 free, at most 3 on one; needs 4
+    waiting 3, started 1, by due date, still_waiting j7, j9, short GPUs on one node: 6 free, at most 3 on one; needs 4
 
 A policy without it works none of this out.
 """
@@ -56,12 +56,12 @@ class DecisionTrace(Wrapper):
         if self.by:
             facts["by"] = self.by
         in_order = self.ordered(view) if self.ordered else view.waiting
-        passed = [job for job in in_order if job not in after]
-        if passed:
-            names = [view.workload.job_id[job] for job in passed[:MOST_NAMED]]
-            more = len(passed) - MOST_NAMED
-            facts["passed"] = ", ".join(names) + (f" and {more} more" if more > 0 else "")
-            short = what_is_short(passed[0], after, view, self.fractional_gpus)
+        waits = [job for job in in_order if job not in after]
+        if waits:
+            names = [view.workload.job_id[job] for job in waits[:MOST_NAMED]]
+            more = len(waits) - MOST_NAMED
+            facts["still_waiting"] = ", ".join(names) + (f" and {more} more" if more > 0 else "")
+            short = what_is_short(waits[0], after, view, self.fractional_gpus)
             if short is not None:
                 facts["short"] = short
         return replace(decision, info={**facts, **decision.info})

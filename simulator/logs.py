@@ -140,12 +140,6 @@ class ScheduleLog(Sequence[ShareRecord]):
                 found[name] = found[name].astype(np.int64)
         return found
 
-    def running_s(self, num_jobs: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """``(J,)`` seconds in which each job held GPUs."""
-        total = np.zeros(num_jobs)
-        add_running_s(total, self.columns)
-        return total
-
     def __len__(self) -> int:
         return len(self.columns["job"])
 
@@ -162,15 +156,6 @@ class ScheduleLog(Sequence[ShareRecord]):
 
     def __iter__(self) -> Iterator[ShareRecord]:
         return (ShareRecord(*row) for row in zip(*self.columns.values(), strict=True))
-
-
-def add_running_s(
-    total: np.ndarray[Any, np.dtype[np.float64]], columns: Mapping[str, Sequence[Any]]
-) -> None:
-    """Add the seconds of whole stretches to those of their jobs, ``(J,)``."""
-    job, start_s, end_s = (np.asarray(columns[name]) for name in ("job", "start_s", "end_s"))
-    first = first_shares(job, start_s)
-    np.add.at(total, job[first], (end_s - start_s)[first])
 
 
 def first_shares(

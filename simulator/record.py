@@ -21,6 +21,7 @@ from simulator.logs import DecisionLog, ScheduleLog
 from simulator.meters import NodeMeters
 from simulator.model.cluster import Cluster, FloatArray, IntArray
 from simulator.model.contract import Configuration
+from simulator.model.server_spec import ServerSpec
 from simulator.model.workload import Workload
 
 ROWS_AT_ONCE = 4096
@@ -44,13 +45,14 @@ class RunRecord:
     ----------
     workload, cluster : what was simulated.
     policy, seed : by which policy, on which random numbers.
-    first_start_s, completion_s, gpu_seconds : ``(J,)`` s, s, GPU-seconds held.
+    first_start_s, completion_s, gpu_seconds, running_s : ``(J,)`` s, s, GPU-seconds held, s that it held GPUs.
     preemptions : ``(J,)`` how often a running job was sent back to wait.
     reconfigurations : ``(J,)`` how often its placement was changed while it ran.
     meters : costs and use of the nodes.
     decisions : one row a decision, in order.
     schedule : one record a share and stretch of time, or None if not recorded.
-    server_wait_s, server_response_s : one value a request to the optimization server, s.
+    server : the optimization server; None: decisions took no time.
+    server_wait_s, server_response_s : one value a request to it, s.
     streamed_to : the folder of the Parquet files that hold decisions and schedule (`simulate`,
         ``stream_to``); None: they are in memory.
     left : ``(J,)`` jobs that left before they started, at their ``completion_s``; None: none can.
@@ -66,6 +68,7 @@ class RunRecord:
     first_start_s: FloatArray
     completion_s: FloatArray
     gpu_seconds: FloatArray
+    running_s: FloatArray
     preemptions: IntArray
     reconfigurations: IntArray
     meters: NodeMeters
@@ -73,6 +76,7 @@ class RunRecord:
     schedule: ScheduleLog | None
     server_wait_s: FloatArray
     server_response_s: FloatArray
+    server: ServerSpec | None = None
     streamed_to: Path | None = None
     left: npt.NDArray[np.bool_] | None = None
     parts: Mapping[str, Any] = field(default_factory=dict)
@@ -117,10 +121,9 @@ class RunRecord:
         return best
 
     @cached_property
-    def running_s(self) -> FloatArray:
-        """``(J,)`` seconds in which each job held GPUs; NaN where the schedule was not recorded."""
-        count = len(self.workload)
-        return np.full(count, np.nan) if self.schedule is None else self.schedule.running_s(count)
+    def total_wait_s(self) -> FloatArray:
+        """``(J,)`` all the time in the system without GPUs; NaN for a job that left."""
+        return np.maximum(0.0, self.jct_s - self.running_s)  # sums of stretches round
 
     def shares(self) -> dict[str, Any] | None:
         """The schedule as columns; None where it was not recorded, or is not in memory."""

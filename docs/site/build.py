@@ -93,12 +93,16 @@ def gallery(source: Path) -> None:
         content = json.loads(page.read_text(encoding="utf-8"))
         parts.append(f"## {page.parent.name.capitalize()}")
         for figure in content["figures"]:
-            image = f"gallery/{page.parent.name}_{figure['png']}"
             (source / "gallery").mkdir(exist_ok=True)
-            shutil.copy(page.parent / figure["png"], source / image)
-            parts.append(
-                f"### {figure['title']}\n\n![{figure['title']}]({image})\n\n{figure['caption']}"
+            file = figure.get("png", figure["csv"])  # a figure of numbers alone has no picture
+            copy = f"gallery/{page.parent.name}_{file}"
+            shutil.copy(page.parent / file, source / copy)
+            shown = (
+                f"![{figure['title']}]({copy})"
+                if "png" in figure
+                else f"Numbers: {{download}}`{file} <{copy}>`"
             )
+            parts.append(f"### {figure['title']}\n\n{shown}\n\n{figure['caption']}")
     (source / "gallery.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 

@@ -79,6 +79,8 @@ def _(backfill, fifo, mo):
         f"- {result.policy}: mean completion time {result.jct_s.mean() / 3600:.2f} h"
         for result in (fifo, backfill)
     ]
+    if mo.app_meta().mode == "script":
+        print("\n".join(lines))
     mo.md("\n".join(lines))
     return
 
@@ -96,7 +98,7 @@ def _(mo):
 
 
 @app.cell
-def _(Scenario, compare):
+def _(Scenario, compare, mo):
     scenario = Scenario(
         policy="fifo-strict",
         window=[30, 300],  # without the empty start
@@ -109,6 +111,8 @@ def _(Scenario, compare):
         cluster={"kind": "nodes", "num_nodes": 2},
     )
     comparison = compare(scenario, ["fifo-strict", "fifo-backfill"])
+    if mo.app_meta().mode == "script":
+        print(comparison)
     comparison
     return (comparison,)
 

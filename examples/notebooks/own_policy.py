@@ -72,7 +72,10 @@ def _(Cluster, Exponential, NodeType, Streams, decide, poisson_jobs, simulate):
 
 @app.cell
 def _(mo, result):
-    mo.md(f"Mean completion time: {result.jct_s.mean() / 3600:.3f} h")
+    line = f"Mean completion time: {result.jct_s.mean() / 3600:.3f} h"
+    if mo.app_meta().mode == "script":
+        print(line)
+    mo.md(line)
     return
 
 

@@ -60,10 +60,13 @@ def _(
 
 @app.cell
 def _(formula_h, mo, simulated):
-    mo.md(
-        f"Mean time in the system: formula **{formula_h:.3f} h**, simulated "
+    line = (
+        f"Mean time in the system: formula {formula_h:.3f} h, simulated "
         f"{simulated.mean:.3f} h [{simulated.lower:.3f}, {simulated.upper:.3f}]"
     )
+    if mo.app_meta().mode == "script":
+        print(line)
+    mo.md(line)
     return
 
 

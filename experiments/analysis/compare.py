@@ -6,6 +6,7 @@ taken pair by pair, which takes most of the noise away.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,11 +16,12 @@ from typing import TYPE_CHECKING, Any, cast
 from experiments.analysis.comparison import Comparison, tabulate
 from experiments.analysis.measuring import Entrant, Measuring
 from experiments.config import KeyedError, of_file
+from experiments.sweep.summary import estimate_of
 from simulator.errors import InputError
 from simulator.statistics import (
     Estimate,
     bootstrap_interval,
-    mean_of_skewed,
+    differences,
     replications_needed,
 )
 
@@ -41,6 +43,9 @@ MOST_EVER = 10_000
 
 FEWEST_TRACES = 39
 """With fewer there is no percentile of 2.5 %."""
+
+FEW_JOBS = 10
+"""With fewer jobs beyond it, a quantile of a run is hardly known."""
 
 Runs = dict[str, list[dict[str, float]]]
 """The metrics of each replication, by policy."""
@@ -195,7 +200,20 @@ def _replicated(
             "example their due dates): what was drawn changed nothing here",
             stacklevel=2,
         )
+    _note_few_jobs(metrics, [run for made in runs.values() for run in made])
     return tabulate(names, metrics, _of_runs(runs))
+
+
+def _note_few_jobs(metrics: Sequence[str], runs: Sequence[dict[str, float]]) -> None:
+    """Warn of quantiles of a run that rest on few jobs."""
+    for metric in metrics:
+        beyond = f"jobs_beyond_{metric.partition('_')[0]}"
+        fewest = min(run.get(beyond, math.inf) for run in runs)
+        if fewest < FEW_JOBS:
+            warnings.warn(
+                f"{metric} of one run rests on {fewest:.0f} of its {runs[0]['jobs']:.0f} jobs, those beyond it",
+                stacklevel=3,
+            )
 
 
 def _bootstrapped(
@@ -222,6 +240,7 @@ def _bootstrapped(
     trace = [(_drawing(entrant, None), start) for entrant in entrants.values()]
     itself = dict(zip(names, measuring.all_of(trace), strict=True))
     drawn = [_drawing(entrant, block) for entrant in entrants.values()]
+    _note_few_jobs(measuring.metrics, list(itself.values()))
     made = measuring.all_of([(entrant, start + i) for i in range(count) for entrant in drawn])
     again: Runs = {name: made[index :: len(names)] for index, name in enumerate(names)}
 
@@ -229,8 +248,8 @@ def _bootstrapped(
         values = [run[metric] for run in again[name]]
         value = itself[name][metric]
         if minus:
-            values = [v - run[metric] for v, run in zip(values, again[minus], strict=True)]
-            value -= itself[minus][metric]
+            values = differences(values, [run[metric] for run in again[minus]]).tolist()
+            value = float(differences(value, itself[minus][metric]))
         found = bootstrap_interval(value, values)
         if not found.lower <= value <= found.upper:
             of = f"{name} minus {minus}" if minus else name
@@ -311,7 +330,7 @@ def _of_runs(runs: Runs) -> Callable[[str, str, str], tuple[Estimate, list[float
         values = [run[metric] for run in runs[name]]
         if minus:
             others = [run[metric] for run in runs[minus]]
-            values = [value - other for value, other in zip(values, others, strict=True)]
-        return mean_of_skewed(values), values
+            values = differences(values, others).tolist()
+        return estimate_of(values, is_difference=bool(minus)), values
 
     return estimate

@@ -35,15 +35,15 @@ class Fit:
     detail: str
 
 
-def fits(scenario: Scenario) -> list[Fit]:
-    """Every policy on the jobs and machines of a scenario, in the order of the registry."""
+def fits(scenario: Scenario, policy: str | None = None) -> list[Fit]:
+    """Policies on the jobs and machines of a scenario: one, or all of the registry in its order and the scenario's own."""
     from policies import composed_names, policy_names
 
     built = read_jobs(scenario)
     plain = _whole(built, scenario)
     tried: dict[tuple[str, ...], tuple[Workload, Cluster] | str] = {}
-    wanted = [*policy_names(), *composed_names()]
-    return [_fit(name, scenario, built, plain, tried) for name in wanted]
+    wanted = [policy] if policy else [*policy_names(), *composed_names(), scenario.policy]
+    return [_fit(name, scenario, built, plain, tried) for name in dict.fromkeys(wanted)]
 
 
 def _whole(built: Built, scenario: Scenario) -> tuple[Workload, Cluster]:

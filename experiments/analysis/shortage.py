@@ -27,6 +27,7 @@ from simulator.model.tolerances import SUMS
 RESOURCES = ("gpus", "cpus", "memory_gb")
 BESIDE_GPUS = ("CPUs", "GB of memory")
 NOTHING = "nothing"
+BEHIND = "the head of the queue"
 TOGETHER = "CPUs and memory on one node"
 
 IsOwn = np.ndarray[tuple[int], np.dtype[np.bool_]]
@@ -92,6 +93,7 @@ class Shortages:
     quota : None where no quota is a limit.
     can_fail : whether nodes could be down and the tables do not say when (older runs).
     in_parts : whether jobs hold parts of GPUs; then nothing is known of single GPUs.
+    earlier : rows of jobs.csv, by submission, of the jobs there that came before this one.
     """
 
     shares: pd.DataFrame
@@ -102,6 +104,7 @@ class Shortages:
     quota: Quota | None
     can_fail: bool = False
     in_parts: bool = False
+    earlier: pd.DataFrame | None = None
 
     @classmethod
     def of(
@@ -150,6 +153,7 @@ class Shortages:
             _quota(folder, job, jobs),
             "failures" in jobs and not outages.exists(),
             in_parts,
+            _earlier(job, run, controllers, index),
         )
 
     def lines(self, since_s: float, until_s: float) -> list[str]:
@@ -158,6 +162,8 @@ class Shortages:
         first: dict[str, str] = {}
         for at_s, end_s, use in self._stretches(since_s, until_s):
             what, text = self._short(use)
+            if what == NOTHING:
+                what, text = self._behind(at_s, use)
             total[what] = total.get(what, 0.0) + end_s - at_s
             if what not in first:
                 down = (
@@ -176,9 +182,30 @@ class Shortages:
                 if self.can_fail:
                     why = f"nodes were down, or {why}"
                 lines.append(f"  For {span} nothing was short that the tables show: {why}.")
+            elif what == BEHIND:
+                lines.append(
+                    f"  For {span} it would have fitted, but stood behind {what} ({first[what]})."
+                )
             else:
                 lines.append(f"  Short for {span}: {what} ({first[what]}).")
         return lines
+
+    def _behind(self, at_s: float, use: _Use) -> tuple[str, str]:
+        """The head of the queue, where it came before this job, was short of GPUs, and no job started before it."""
+        if self.earlier is None or self.capacity is None or self.in_parts:
+            return NOTHING, ""
+        waits = self.earlier[~(self.earlier["first_start_s"] <= at_s)]
+        if waits.empty:
+            return NOTHING, ""
+        name, gpus, start_s = waits.iloc[0][["job_id", "gpus", "first_start_s"]].tolist()
+        free = float((self.capacity - use.amounts)[self.nodes, 0].sum())
+        starts_s = self.shares["start_s"][~self.shares["is_away"]]
+        if free >= gpus - SUMS or ((starts_s > at_s) & (starts_s < start_s)).any():
+            return NOTHING, ""
+        return (
+            BEHIND,
+            f"{name}, which needs {gpus:g} GPUs, {free:g} free, and starts at {start_s:,.0f} s",
+        )
 
     def _stretches(self, since_s: float, until_s: float) -> Iterator[tuple[float, float, _Use]]:
         """From change to change: begin, end, and what is in use, which the next step changes."""
@@ -234,6 +261,17 @@ class Shortages:
             cpus, memory_gb = others
             return TOGETHER, f"it got {cpus:g} CPUs and {memory_gb:g} GB later"
         return NOTHING, ""
+
+
+def _earlier(
+    job: pd.Series[Any], run: RunTables, controllers: int, index: int
+) -> pd.DataFrame | None:
+    """Jobs of the same controller that were submitted before this one; None where the tables do not say it."""
+    jobs, shares = run.jobs, run.schedule
+    if not {"first_start_s", "gpus"} <= {*jobs} or (run.machines or {}).get("elastic", True):
+        return None
+    there = set(shares["job_id"][shares["node"] % controllers == index])
+    return jobs[(jobs.index < job.name) & jobs["job_id"].isin(there)]
 
 
 def _with_outages(

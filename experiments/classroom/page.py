@@ -12,8 +12,8 @@ from experiments.classroom.runs import tasks
 from experiments.files import write_whole
 from experiments.replay.page import MODULES as PLAYER
 from experiments.replay.page import WEB as PLAYER_WEB
+from experiments.sweep.summary import estimate_of
 from simulator.errors import InputError
-from simulator.statistics import mean_of_skewed
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -114,7 +114,7 @@ def _means(table: DataFrame, by: list[str], values: list[str]) -> list[dict[str,
         for value in values:
             if value not in part or part[value].isna().any():
                 continue
-            estimate = mean_of_skewed(part[value].to_numpy(dtype=float))
+            estimate = estimate_of(part[value].tolist(), is_difference=False)
             entry[value] = [
                 float(f"{x:.6g}") for x in (estimate.mean, estimate.lower, estimate.upper)
             ]

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from experiments.commands.options import AllowCode
 from experiments.text import printable
 from simulator.errors import InputError
+from simulator.plugins import allow_code as allow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,22 +28,24 @@ def policies(
         Path | None,
         typer.Option("--for", help="A scenario file: which policies run on its jobs and machines."),
     ] = None,
+    allow_code: AllowCode = False,
 ) -> None:
     r"""Every policy with one line and its options (name=default); NAME: one policy in full.
 
     With --for SCENARIO.toml: which policies run there as they are, which with a key of \[adapt], and
-    which make no sense there, and why. Example: schedlab policies --for examples/synergy.toml
+    which make no sense there, and why; with NAME that one alone. A policy of a file is asked for its own
+    requirements (FILE.py:NAME, with --allow-code). Example: schedlab policies --for examples/synergy.toml
     """
     from rich.console import Console
 
     console = Console(width=None if sys.stdout.isatty() else 160)
-    if name is not None and scenario is not None:
-        raise InputError("policies: got NAME and --for, expected one of them")
+    if allow_code:
+        allow()
+    if scenario is not None:
+        console.print(_fits(scenario, name))
+        return
     if name is not None:
         _print_one(console, name)
-        return
-    if scenario is not None:
-        console.print(_fits(scenario))
         return
     _print_all(console)
 
@@ -135,7 +139,7 @@ def _options_of(make: Callable[..., Any]) -> str:
     return f" ({', '.join(named)})" if named else ""
 
 
-def _fits(path: Path) -> Any:
+def _fits(path: Path, policy: str | None) -> Any:
     from rich.table import Table
     from rich.text import Text
 
@@ -146,7 +150,7 @@ def _fits(path: Path) -> Any:
     table = Table("on this scenario", "policies", "", box=None, pad_edge=False)
     checked = read_scenario(path)
     with of_file(str(path)):
-        found = fits(checked)
+        found = fits(checked, policy)
     alike: dict[tuple[str, str], list[str]] = {}
     for fit in found:
         alike.setdefault((fit.verdict, fit.detail), []).append(fit.policy)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
     from experiments.scenario.schema import Scenario
     from simulator import Result
+
+LEAST_S, MOST_S = 0.5, 10.0
+"""CPU seconds for the search of keys that change nothing: those of the run, within these bounds."""
 
 
 def run(
@@ -68,6 +72,7 @@ def run(
     """
     from experiments.config import of_file
     from experiments.scenario import output
+    from experiments.scenario.effects import without_effect
     from experiments.scenario.formulas import formula_line
     from experiments.scenario.options import read_run
     from experiments.scenario.schema import input_files
@@ -86,14 +91,20 @@ def run(
     with output.new_folder(out, input_files(checked, source)):
         output.clear_unfinished(out)
         with of_file(name):
+            before_s = time.process_time()
             result, drawn = _simulated(checked, out if stream else None, timing)
+            most_s = min(MOST_S, max(LEAST_S, time.process_time() - before_s))
         notes = [*result.workload.notes, *output.write_result(result, out, checked.window, raw=raw)]
-        for note in (*notes, *_on_seed(checked, drawn)):
+        line = formula_line(checked, result)
+        for note in (*notes, *_on_chance(checked, drawn, line)):
             print(f"schedlab: note: {printable(note)}", file=sys.stderr)
+        for note in () if stream else without_effect(checked, result, most_s):
+            if not any(known.startswith(note.partition(": ")[0]) for known in notes):
+                print(f"schedlab: note: {printable(note)}", file=sys.stderr)
     if found is not None:
         print(f"{source} is read as {found!r}")
     print(output.one_paragraph(result, out, checked.window))
-    if line := formula_line(checked, result):
+    if line:
         print(line)
 
 
@@ -110,7 +121,14 @@ def _simulated(scenario: Scenario, stream_to: Path | None, timing: bool) -> tupl
     return result, drawn() or not has_fixed_jobs(scenario)
 
 
-def _on_seed(scenario: Scenario, drawn: bool) -> Iterator[str]:
+def _on_chance(scenario: Scenario, drawn: bool, line: str) -> Iterator[str]:
+    """Notes on what one run says; ``line`` is the formula's, which has the interval of a long one."""
+    if drawn and "95 % interval" not in line:
+        yield (
+            f"this is one run of a random scenario, seed {scenario.seed}: its numbers have no interval, and "
+            "another seed gives others; `schedlab compare` makes several, and compares policies on the "
+            "same random numbers"
+        )
     if "seed" in scenario.model_fields_set and not drawn:
         yield (
             "seed: changes nothing here, because the jobs come from a file and nothing else is random; "

@@ -11,7 +11,7 @@ import typer
 
 from experiments.commands.options import AllowCode, Precision, in_words
 
-POLICIES = ("fifo-strict", "processor-sharing", "srpt", "las")
+POLICIES = ("fifo-strict", "processor-sharing", "sjf", "sjf:preemptive=true", "srpt", "las")
 """Of which some queue has a formula."""
 
 app = typer.Typer(
@@ -37,6 +37,7 @@ def queue(
     Example: schedlab theory queue --load 0.8 --servers 4
     """
     from experiments.scenario.formulas import queue_formula
+    from experiments.scenario.options import parse_policy
     from experiments.scenario.schema import Nodes, PoissonJobs, Scenario
     from simulator.laws import parse_law
 
@@ -48,12 +49,13 @@ def queue(
     nodes = Nodes(kind="nodes", num_nodes=1, gpus_per_node=servers)
     print("policy,formula,mean_wait_s,mean_completion_time_s,mean_jobs")
     for policy in POLICIES:
-        scenario = Scenario(policy=policy, workload=jobs, cluster=nodes)
+        name, options = parse_policy(policy)
+        scenario = Scenario(policy=name, policy_options=options, workload=jobs, cluster=nodes)
         found = queue_formula(scenario, rate_per_s, law, servers)
         if found is not None:
-            name, response_s = found
+            formula, response_s = found
             row = (response_s - law.mean, response_s, rate_per_s * response_s)
-            print(f'{policy},"{name}",' + ",".join(f"{value:.9g}" for value in row))
+            print(f'{policy},"{formula}",' + ",".join(f"{value:.9g}" for value in row))
 
 
 @app.command()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-OF_AN_ESTIMATE = ("minus", "metric", "mean", "lower", "upper", "replications", "value")
+OF_AN_ESTIMATE = ("minus", "metric", "mean", "lower", "upper", "replications", "failed", "value")
 ROW_INCHES = 0.28
 LETTER_INCHES = 0.08
 
@@ -46,6 +46,7 @@ def draw_estimates(table: DataFrame, values: DataFrame) -> Figure:
         ``replications``; all other columns together name it.
     values : the numbers behind it, with the column ``value``.
     """
+    table = table[table["replications"] > 0]
     metrics = list(dict.fromkeys(table["metric"]))
     same = [n for n in _names(table) if n != "policy" and len(set(table[n])) == 1]
     table, values = table.drop(columns=same), values.drop(columns=same)

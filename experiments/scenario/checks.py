@@ -22,7 +22,7 @@ from experiments.scenario.build import (
     scene_of,
     with_features,
 )
-from experiments.scenario.jobs import Built, read_jobs
+from experiments.scenario.jobs import Built, arrival_rate_per_h, read_jobs
 from experiments.scenario.machines import fitted
 from experiments.scenario.schema import (
     AndreasJobs,
@@ -59,7 +59,8 @@ class ScenarioChecks:
         self._once(f"decisions {_said(decisions)}", lambda: decision_points(decisions))
         jobs = scenario.workload
         if isinstance(jobs, PoissonJobs):
-            one = jobs.model_copy(update={"num_jobs": 1, "arrival_rate_per_h": 1.0})
+            arrival_rate_per_h(jobs, scenario.cluster)
+            one = jobs.model_copy(update={"num_jobs": 1, "arrival_rate_per_h": 1.0, "load": None})
             self._once(
                 f"law {jobs.duration_s} {jobs.gaps} {jobs.priorities} {jobs.patience}",
                 lambda: read_jobs(scenario.model_copy(update={"workload": one})),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from experiments.scenario.jobs import arrival_rate_per_h
 from experiments.scenario.schema import Decisions, Nodes, PoissonJobs, Scenario
 from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
 
@@ -32,7 +33,7 @@ def formula_line(scenario: Scenario, result: Result) -> str:
 
     assert isinstance(scenario.workload, PoissonJobs)
     window = slice(*(scenario.window or (None,)))
-    rate_per_s = scenario.workload.arrival_rate_per_h / HOUR_S
+    rate_per_s = arrival_rate_per_h(scenario.workload, scenario.cluster) / HOUR_S
     law = parse_law(scenario.workload.duration_s)
     if scenario.workload.patience is not None:
         if result.left is None:
@@ -108,10 +109,12 @@ def queue_formula(
         return "M/G/1, processor sharing", queueing.mg1_ps_response_s(rate_per_s, law)
     if scenario.policy == "srpt":
         return "M/G/1, SRPT", queueing.mg1_srpt_response_s(rate_per_s, law)
-    if scenario.policy == "las" and isinstance(law, Exponential):
-        return "M/M/1, any order that does not know sizes", queueing.mg1_mean_response_s(
-            rate_per_s, law
-        )
+    if scenario.policy == "las":
+        return "M/G/1, FB: least attained service", queueing.mg1_fb_response_s(rate_per_s, law)
+    if scenario.policy == "sjf":
+        preemptive = bool(scenario.policy_options.get("preemptive"))
+        name = f"M/G/1, {'PSJF: preemptive ' * preemptive}shortest job first"
+        return name, queueing.mg1_sjf_response_s(rate_per_s, law, preemptive)
     return None
 
 
@@ -121,7 +124,7 @@ def interval_of_run(values: FloatArray, length: RunLength) -> Estimate | None:
 
     if len(values) < fewest_jobs(length):
         return None
-    return steady_state_mean(values, relaxation=length.relaxation_jobs)
+    return steady_state_mean(values, relaxation=length.relaxation_jobs).at_least(0.0)
 
 
 def fewest_jobs(length: RunLength) -> int:

@@ -16,6 +16,7 @@ from experiments.scenario.schema import (
     GavelLikeJobs,
     HierarchicalJobs,
     InstanceJobs,
+    Machines,
     Nodes,
     OpenbJobs,
     OpenbLikeJobs,
@@ -115,6 +116,28 @@ def _instance(jobs: InstanceJobs, scenario: Scenario) -> Built:
     return instance.workload, instance.cluster
 
 
+def arrival_rate_per_h(jobs: PoissonJobs, cluster: Machines | None) -> float:
+    """Mean number of arrivals in an hour, as given, or by the load of the cluster's GPUs.
+
+    Raises KeyedError: a load without nodes, or a law that is none.
+    """
+    from simulator.laws import parse_law
+    from simulator.model.cluster import SECONDS_PER_HOUR
+
+    if jobs.load is None:
+        assert jobs.arrival_rate_per_h is not None
+        return jobs.arrival_rate_per_h
+    if not isinstance(cluster, Nodes):
+        raise KeyedError(
+            "workload.load", "given without [cluster] of the kind 'nodes', expected both"
+        )
+    with at_key("workload.duration_s"):
+        duration_s = parse_law(jobs.duration_s).mean
+    gpus = cluster.num_nodes * cluster.gpus_per_node
+    gpu_s_of_a_job = duration_s * sum(jobs.num_gpus) / len(jobs.num_gpus)
+    return jobs.load * gpus * SECONDS_PER_HOUR / gpu_s_of_a_job
+
+
 def _poisson(jobs: PoissonJobs, scenario: Scenario) -> Built:
     from simulator.laws import parse_law
     from simulator.statistics import Streams
@@ -138,7 +161,7 @@ def _poisson(jobs: PoissonJobs, scenario: Scenario) -> Built:
         workload = poisson_jobs(
             jobs.num_jobs,
             Streams(scenario.seed),
-            arrival_rate_per_h=jobs.arrival_rate_per_h,
+            arrival_rate_per_h=arrival_rate_per_h(jobs, scenario.cluster),
             duration_s=duration_s,
             num_gpus=jobs.num_gpus,
             gaps=gaps,

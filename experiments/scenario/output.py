@@ -23,6 +23,7 @@ from experiments.text import with_safe_cells, write_csv
 from simulator.errors import InputError
 from simulator.metrics import run_tables
 from simulator.metrics.decision_table import is_measured
+from simulator.metrics.job_metrics import beyond
 
 if TYPE_CHECKING:
     from simulator import Result
@@ -186,13 +187,21 @@ def _write_json(path: Path, values: Mapping[str, Any], **how: Any) -> None:
 
 def one_paragraph(result: Result, folder: Path, window: Sequence[int] | None = None) -> str:
     """The lines that the command prints at its end."""
-    mean_s, hours = float(result.jct_s[result.served(window)].mean()), 3600.0
+    import numpy as np
+
+    served, hours = result.served(window), 3600.0
+    mean_s, wait_s = float(result.jct_s[served].mean()), result.total_wait_s[served]
     of = "" if window is None else f" of jobs {window[0]}:{window[1]}"
     told = [
         f"{result.policy}: {len(result.workload)} jobs",
         f"mean completion time{of} {mean_s / hours:.2f} h",
+        f"total wait {wait_s.mean() / hours:.2f} h (95th percentile {np.quantile(wait_s, 0.95) / hours:.2f} h, "
+        f"which rests on {beyond(0.95, len(wait_s))} of them)",
         f"makespan {result.makespan_s / hours:.2f} h",
     ]
+    used = result.gpu_utilisation
+    if used is not None:
+        told.append(f"{100 * used:.0f} % of GPU time in use")
     if result.total_cost:  # neither prices nor weights: nothing to tell
         told.append(f"total cost {result.total_cost:.2f} {result.cluster.currency}")
     if result.workload.due_s.min() < math.inf:

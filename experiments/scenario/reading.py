@@ -113,7 +113,7 @@ def read_run(folder: Path, *columns: str, where: Mapping[str, str] | None = None
     else:
         if where:
             raise InputError(f"--where: given with {folder}, which holds one run; expected a sweep")
-        name = folder.name
+        name = folder.resolve().name
         jobs = read_table(jobs_path, ("job_id", *times), times, or_blank=facts)
         schedule = read_table(
             path, (*SHARE_COLUMNS, *columns), numbers, or_blank=amounts, may_be_empty=True
@@ -134,8 +134,9 @@ def read_run(folder: Path, *columns: str, where: Mapping[str, str] | None = None
     _expect(inside, schedule, "start_s", path, "a time after the job's arrival_s in jobs.csv")
     inside = schedule["end_s"].to_numpy() <= own["completion_s"].to_numpy() + ON_TIME_S
     _expect(inside, schedule, "end_s", path, "a time before the job's completion_s in jobs.csv")
-    for name in (n for n in amounts if n in schedule.columns):
-        _expect((schedule[name] >= 0).to_numpy(), schedule, name, path, "a number >= 0")
+    for amount in (a for a in amounts if a in schedule.columns):
+        good = (schedule[amount] >= 0).to_numpy()
+        _expect(good, schedule, amount, path, "a number >= 0")
     machines = read_machines(folder, len(jobs))
     _expect_room(schedule, path, machines)
     return RunTables(name, jobs, schedule, machines)

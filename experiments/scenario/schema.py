@@ -112,8 +112,10 @@ class PoissonJobs(Config):
     kind: Literal["poisson"]
     num_jobs: JobCount = 1000
     """number of jobs"""
-    arrival_rate_per_h: Positive = Field(examples=[12])
-    """mean number of arrivals"""
+    arrival_rate_per_h: Positive | None = Field(default=None, examples=[12])
+    """mean number of arrivals; this or load"""
+    load: Positive | None = Field(default=None, examples=[0.8])
+    """offered load of the GPUs of the cluster, in place of the rate: GPU-seconds that arrive over GPU-seconds that there are"""
     duration_s: str = "exponential:3600"
     """law of the durations"""
     num_gpus: list[GpuCount] = Field(default=[1], min_length=1)
@@ -126,6 +128,12 @@ class PoissonJobs(Config):
     """shares of priority classes, the most urgent first"""
     patience: NonNegative | str | None = Field(default=None, examples=["exponential:1800"])
     """a job that has not started after so long leaves: s, or a law; 0: at once where all is busy"""
+
+    @model_validator(mode="after")
+    def _rate_or_load(self) -> Self:
+        if (self.arrival_rate_per_h is None) == (self.load is None):
+            raise ValueError("arrival_rate_per_h or load, expected one of them")
+        return self
 
     @model_validator(mode="after")
     def _gaps_and_their_trace(self) -> Self:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import operator
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,8 @@ FORMATS = {"csv": "csv", "parquet": "parquet", "json": "json", "latex": "tex"}
 """Formats of a table, and how their files end."""
 # Scalars by these endings are measurements of a machine, not results.
 MEASURED = ("cpu_s", "wall_s")
+
+FRAME = re.compile(r'  File ".*", line \d+')
 
 Columns = dict[str, list[Scalar]]
 
@@ -121,7 +124,7 @@ def run_columns(store: Store, *, timings: bool = False) -> Columns:
     rows = store.rows()
     columns: Columns = {name: _values(rows.labels, name) for name in _names(rows.labels)}
     columns["status"] = [run.status if run else "left" for run in rows.runs]
-    columns["error"] = [last_line(run.error) if run else "" for run in rows.runs]
+    columns["error"] = [message_of(run.error) if run else "" for run in rows.runs]
     scalars: list[dict[str, Scalar]] = [run.scalars if run else {} for run in rows.runs]
     taken = set(columns)
     for name in _names(scalars):
@@ -135,9 +138,13 @@ def run_columns(store: Store, *, timings: bool = False) -> Columns:
     return columns
 
 
-def last_line(error: str) -> str:
-    """The message of a traceback."""
-    return error.rstrip().rpartition("\n")[2]
+def message_of(error: str) -> str:
+    """Type, message and notes of a traceback in one line: what stands below its last frame; else its last line."""
+    lines = error.rstrip().split("\n")
+    frames = [i for i, line in enumerate(lines) if FRAME.match(line)]
+    below = frames[-1] + 1 if frames else len(lines) - 1
+    told = itertools.dropwhile(lambda line: line.startswith(" "), lines[below:])
+    return "; ".join(line.strip() for line in told)
 
 
 def _names(rows: list[dict[str, Scalar]]) -> list[str]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from simulator.statistics import Estimate
 
 POLICY, SEED = "policy", "seed"
-ROWS = ("minus", "metric", "mean", "lower", "upper", "replications")
+ROWS = ("minus", "metric", "mean", "lower", "upper", "replications", "failed")
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,8 @@ class Summary:
     table : one row an estimate. The swept parameters, ``policy``, ``minus`` (empty, or the first
         policy of the sweep, subtracted seed by seed), ``metric``, ``mean``, ``lower``, ``upper``
         (95 %; NaN from one run), ``replications`` (runs, or pairs, that differ by chance:
-        where no seed changes anything, 1).
+        where no seed changes anything, 1), ``failed`` (runs of the policy that failed; a setting of which no
+        run is finished has no mean).
     values : the numbers behind it, with ``value`` in place of the last four columns.
     runs : how many finished runs there are.
     """
@@ -48,41 +49,44 @@ class Summary:
         """
         import pandas as pd
 
-        from simulator.statistics import mean_of_skewed
-
         cells, runs = _cells(store, metrics)
         rows, values = [], []
         for cell, by_policy in cells:
-            first = next(iter(by_policy))
+            first = next(iter(by_policy))  # also where all its runs failed
             pairs = [(policy, None) for policy in by_policy]
             pairs += [(policy, first) for policy in by_policy if policy != first]
             for metric in metrics:
                 for policy, minus in pairs:
                     found = _observed(by_policy, policy, minus, metric)
-                    if not found:
+                    failed = sum(numbers is None for numbers, _ in by_policy[policy].values())
+                    if not found and (minus is not None or not failed):
                         continue
                     names = cell | ({POLICY: policy} if policy is not None else {})
                     names |= {"minus": minus or "", "metric": metric}
-                    rows.append(names | row_of(mean_of_skewed(found)))
+                    of_all = row_of(estimate_of(found, minus is not None)) if found else NO_MEAN
+                    rows.append(names | of_all | {"failed": failed})
                     values += [names | {"value": value} for value in found]
         return cls(pd.DataFrame(rows), pd.DataFrame(values), runs)
 
 
-Runs = dict[Any, tuple[dict[str, float], bool]]
-"""By seed: the metrics of a run, and whether another seed could give others."""
+NO_MEAN = {"mean": math.nan, "lower": math.nan, "upper": math.nan, "replications": 0}
+
+Runs = dict[Any, tuple[dict[str, float] | None, bool]]
+"""By seed: the metrics of a run, None where it failed, and whether another seed could give others."""
 
 
 def _cells(
     store: Store, metrics: Sequence[str]
 ) -> tuple[list[tuple[dict[str, Any], dict[Any, Runs]]], int]:
-    """For each setting its labels, and the finished runs by policy and seed."""
+    """For each setting its labels, and the runs by policy and seed; and how many runs are finished."""
     same, rows = store.same_under_all_seeds(), store.rows()
     cells: dict[tuple[Any, ...], tuple[dict[str, Any], dict[Any, Runs]]] = {}
     count, known = 0, dict[str, None]()
     for index, (labels, run) in enumerate(zip(rows.labels, rows.runs, strict=True)):
-        if run is None or run.status != "done":
+        if run is None:
             continue
-        count += 1
+        is_done = run.status == "done"
+        count += is_done
         numbers = {
             name: float(value)
             for name, value in run.scalars.items()
@@ -93,7 +97,7 @@ def _cells(
         cell = cells.setdefault(tuple(rest.items()), (rest, {}))
         chosen = {name: numbers[name] for name in metrics if name in numbers}
         of_policy = cell[1].setdefault(labels.get(POLICY), {})
-        of_policy[labels.get(SEED, index)] = (chosen, run.key not in same)
+        of_policy[labels.get(SEED, index)] = (chosen if is_done else None, run.key not in same)
     if not count:
         raise InputError(f"{store.folder}: no run is finished, expected at least one")
     for metric in metrics:
@@ -105,18 +109,36 @@ def _cells(
 
 def _observed(by_policy: dict[Any, Runs], policy: Any, minus: Any, metric: str) -> list[float]:
     """The numbers, or the differences seed by seed; one where chance changes nothing."""
-    own, first = by_policy[policy], by_policy[minus] if minus is not None else None
-    seeds = [
-        seed
-        for seed, (numbers, _) in own.items()
-        if metric in numbers and (first is None or metric in first.get(seed, ({}, True))[0])
-    ]
-    values = [own[seed][0][metric] for seed in seeds]
-    random = [own[seed][1] for seed in seeds]
-    if first is not None:
-        values = [v - first[seed][0][metric] for v, seed in zip(values, seeds, strict=True)]
-        random = [r or first[seed][1] for r, seed in zip(random, seeds, strict=True)]
+
+    def known(runs: Runs) -> dict[Any, float]:
+        return {
+            seed: found[metric] for seed, (found, _) in runs.items() if found and metric in found
+        }
+
+    own = known(by_policy[policy])
+    others = own if minus is None else known(by_policy[minus])
+    seeds = [seed for seed in own if seed in others]
+    values = [own[seed] for seed in seeds]
+    chosen = [by_policy[policy]]
+    if minus is not None:
+        from simulator.statistics import differences
+
+        values = differences(values, [others[seed] for seed in seeds]).tolist()
+        chosen.append(by_policy[minus])
+    random = [runs[seed][1] for runs in chosen for seed in seeds]
     return values if any(random) else values[:1]
+
+
+def estimate_of(values: Sequence[float], is_difference: bool) -> Estimate:
+    """The mean of one number a run, or of differences, with its interval.
+
+    Where no run has a negative number and the mean is of no difference, the interval has no negative part:
+    times, costs, counts and shares have none.
+    """
+    from simulator.statistics import mean_of_skewed
+
+    found = mean_of_skewed(values)
+    return found if is_difference or min(values) < 0 else found.at_least(0.0)
 
 
 def row_of(found: Estimate) -> dict[str, float]:

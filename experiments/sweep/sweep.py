@@ -12,7 +12,7 @@ from typing import Any
 
 from experiments.files import expect_writable, write_whole
 from experiments.sweep.chosen import scenario_text
-from experiments.sweep.export import expect_no_part, last_line, write_export
+from experiments.sweep.export import expect_no_part, message_of, write_export
 from experiments.sweep.runner import RunSummary, exit_code, run_tasks
 from experiments.sweep.store import DATABASE, Store, is_sweep, store_to_write
 from experiments.sweep.summary import Summary
@@ -153,7 +153,7 @@ def _failures(store: Store, *, limit: int | None = None, tracebacks: bool = Fals
     by_error: dict[str, list[tuple[dict[str, Scalar], str]]] = {}
     for labels, error in store.failures():
         error = printable(error)
-        by_error.setdefault(last_line(error), []).append((labels, error))
+        by_error.setdefault(message_of(error), []).append((labels, error))
     lines = []
     for error, runs in list(by_error.items())[:limit]:
         labels, trace = runs[0]

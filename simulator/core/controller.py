@@ -316,6 +316,7 @@ class Controller:
         simulation, state, now_s, job = self.simulation, self.jobs, self.clock.now, execution.job
         execution.settle()
         state.attained_gpu_s[job] += execution.gpus * (now_s - execution.start_s)
+        state.running_s[job] += now_s - execution.start_s
         if cause == "done":
             state.remaining[job] = 0.0
         state.rate[job] = state.gpus[job] = 0.0

@@ -27,7 +27,8 @@ class JobStates:
         ``since_s`` lies in the future while a job restarts or saves.
     since_s : the time from which ``remaining`` and ``rate`` count, s.
     gpus, held_since_s : GPUs that the job holds, and from when on.
-    attained_gpu_s : GPU-seconds that it had held before ``held_since_s``.
+    attained_gpu_s, running_s : GPU-seconds that it had held, and seconds that it had held GPUs, before
+        ``held_since_s``.
     first_start_s : NaN before its first start.
     """
 
@@ -37,12 +38,13 @@ class JobStates:
     gpus: array[float]
     held_since_s: array[float]
     attained_gpu_s: array[float]
+    running_s: array[float]
     first_start_s: array[float]
 
     @classmethod
     def of_size(cls, count: int) -> JobStates:
         """All jobs whole, waiting, never started."""
-        start = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0, math.nan)
+        start = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, math.nan)
         return cls(*(column_of(value, count) for value in start))
 
     def remaining_at(self, job: int, now_s: float) -> float:

@@ -22,6 +22,7 @@ class OptimizationServer:
 
     Attributes
     ----------
+    spec : service and number of the servers.
     wait_s, response_s : of each request in order of service: time in the queue, and until the end, s.
     """
 
@@ -29,14 +30,14 @@ class OptimizationServer:
         self.wait_s: list[float] = []
         self.response_s: list[float] = []
         self._clock = clock
-        self._spec = spec
+        self.spec = spec
         self._rng = rng
         self._servers = Resource(clock, spec.servers)
         self._waiting: list[Controller] = []
 
     def request(self, controller: Controller, once: bool = False) -> None:
         """Queue a request of this controller; ``once``: unless it waits here already."""
-        if (once or self._spec.coalesce) and any(c is controller for c in self._waiting):
+        if (once or self.spec.coalesce) and any(c is controller for c in self._waiting):
             return
         self._waiting.append(controller)
         self._clock.process(self._serve(controller))
@@ -51,7 +52,7 @@ class OptimizationServer:
             self._waiting.remove(controller)
             start_s = clock.now
             plan = controller.plan()
-            service = self._spec.service
+            service = self.spec.service
             service_s = plan.cpu_s if service == "measured" else service(self._rng)
             if not 0 <= service_s < math.inf:
                 raise InputError(f"optimization server: service takes {service_s} s, expected >= 0")

@@ -24,11 +24,17 @@ def finish_time_fairness(record: RunRecord) -> FloatArray:
         return np.asarray(stay / (record.ideal_s * np.maximum(1.0, inside / stay)))
 
 
-def fairness_summary(record: RunRecord) -> dict[str, float | None]:
+def beyond(q: float, count: int) -> int:
+    """How many of so many jobs lie at or beyond their ``q``-quantile (`numpy.quantile`): on these it rests."""
+    return max(1, count - 1 - math.floor(q * (count - 1)))
+
+
+def fairness_summary(record: RunRecord) -> dict[str, float | int | None]:
     """Slowdown, tail of the wait and fairness, for ``summary.json``; None where there is no number."""
     served = record.served()
     slowdown = (record.jct_s / record.ideal_s)[served]
     rho, wait_s = finish_time_fairness(record)[served], record.wait_s[served]
+    total_wait_s = record.total_wait_s[served]
     with np.errstate(divide="ignore"):  # a job may be shorter than the clock resolves
         speed = 1 / slowdown
     values = {
@@ -37,7 +43,12 @@ def fairness_summary(record: RunRecord) -> dict[str, float | None]:
         "p99_slowdown": float(np.quantile(slowdown, 0.99)),
         "p95_wait_s": float(np.quantile(wait_s, 0.95)),
         "p99_wait_s": float(np.quantile(wait_s, 0.99)),
+        "mean_total_wait_s": float(total_wait_s.mean()),
+        "p95_total_wait_s": float(np.quantile(total_wait_s, 0.95)),
+        "p99_total_wait_s": float(np.quantile(total_wait_s, 0.99)),
         "jain_slowdown": jain(speed),
+        "jobs_beyond_p95": beyond(0.95, len(wait_s)),
+        "jobs_beyond_p99": beyond(0.99, len(wait_s)),
         "mean_finish_time_fairness": float(rho.mean()),
         "max_finish_time_fairness": float(rho.max()),
     }

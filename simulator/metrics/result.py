@@ -11,6 +11,7 @@ import numpy as np
 from simulator.meters import NodeMeters
 from simulator.metrics.job_metrics import fairness_summary
 from simulator.metrics.run_tables import STREAMED, TABLES
+from simulator.metrics.server_metrics import server_summary
 from simulator.record import RunRecord
 
 if TYPE_CHECKING:
@@ -38,16 +39,15 @@ class Result(RunRecord):
         in order of submission, so that the ramps up and down do not count. Jobs that left count in
         ``lost_jobs`` and ``lost_share`` only; the share is that of the window.
 
-        ``gpu_utilisation`` is GPU-seconds in use over GPU-seconds of open nodes (all nodes, where
-        their types are fixed); None on a rental pool. ``mean_decision_cpu_s`` is None unless
-        `simulate` was asked to measure it. It differs from run to run; nothing else here does,
+        ``mean_wait_s`` and its quantiles are until the first start, those of ``total_wait_s`` have all the
+        time without GPUs; ``jobs_beyond_p99`` says on how many jobs a 99 % quantile rests.
+        ``mean_decision_cpu_s`` is None unless `simulate` was asked to measure it. It differs from run to run; nothing else here does,
         unless the optimization server takes as long as was measured, or a solver stops at a limit
         of time.
         """
         first, last = window or (0, len(self.workload))
         served = self.served(window)
         jct_s = self.jct_s[served]
-        open_gpu_s = self.meters.open_gpu_seconds
         open_cpu_s = self.meters.open_cpu_seconds
         summary: dict[str, float | int | str | None] = {
             "jobs": len(self.workload),
@@ -61,9 +61,7 @@ class Result(RunRecord):
             "total_cost": self.total_cost,
             "decisions": len(self.decisions),
             "mean_decision_cpu_s": self.decisions.mean_cpu_s(),
-            "gpu_utilisation": (
-                self.meters.gpu_seconds / open_gpu_s if 0 < open_gpu_s < np.inf else None
-            ),
+            "gpu_utilisation": self.gpu_utilisation,
             "policy": self.policy,
             "seed": self.seed,
             "version": VERSION,
@@ -78,10 +76,16 @@ class Result(RunRecord):
         if self.left is not None:
             summary["lost_jobs"] = int(self.left.sum())
             summary["lost_share"] = float(self.left[first:last].mean())
-        summary |= fairness_summary(self)
+        summary |= fairness_summary(self) | server_summary(self)
         for part in self.parts.values():
             summary |= part.scalars(self)
         return summary
+
+    @property
+    def gpu_utilisation(self) -> float | None:
+        """GPU-seconds in use over those of open nodes (all, where their types are fixed); None on a rental pool."""
+        open_gpu_s = self.meters.open_gpu_seconds
+        return self.meters.gpu_seconds / open_gpu_s if 0 < open_gpu_s < np.inf else None
 
     def table(self, name: str) -> pd.DataFrame:
         """One of the tables of `simulator.metrics.run_tables`, e.g. "jobs" or "timeline".

@@ -26,11 +26,11 @@ import pyarrow.parquet as pq
 
 from simulator.columns import ColumnType
 from simulator.errors import InputError
-from simulator.logs import DecisionLog, Facts, ScheduleLog, add_running_s
+from simulator.logs import DecisionLog, Facts, ScheduleLog
 from simulator.metrics.decision_table import Decisions, decisions_table, note_types, timing_table
 from simulator.metrics.run_tables import STREAMED, TABLES
 from simulator.metrics.schedule_table import SCHEDULE, Names, Shares
-from simulator.model.cluster import Cluster, FloatArray
+from simulator.model.cluster import Cluster
 from simulator.model.workload import Workload
 from simulator.outputs import created_beside
 from simulator.record import RunRecord
@@ -234,17 +234,10 @@ class StreamedSchedule(ScheduleLog):
     def __init__(self, stream: RecordStream, workload: Workload, cluster: Cluster) -> None:
         super().__init__(cluster.node_type_of)
         self._stream, self._names = stream, Names.of(workload, cluster)
-        self._running_s: FloatArray = np.zeros(len(workload))
         self._written = 0
 
     def __len__(self) -> int:
         return self._written + super().__len__()
-
-    def running_s(self, num_jobs: int) -> FloatArray:
-        """``(J,)`` seconds in which each job held GPUs, of all shares."""
-        total = self._running_s[:num_jobs].copy()
-        add_running_s(total, self.columns)
-        return total
 
     def _spread(self) -> None:
         super()._spread()
@@ -255,7 +248,6 @@ class StreamedSchedule(ScheduleLog):
         """Write the shares in memory."""
         super()._spread()
         taken: dict[str, array[Any]] = self._columns
-        add_running_s(self._running_s, taken)
         columns = {name: np.array(column) for name, column in taken.items()}
         self._stream.write("schedule", SCHEDULE.table(Shares(columns, self._names)))
         self._written += len(columns["job"])

@@ -21,6 +21,7 @@ from simulator.statistics.bootstrap import (
 from simulator.statistics.estimates import (
     LEVEL,
     Estimate,
+    differences,
     mean_of_skewed,
     paired_difference,
     skewed_student,
@@ -46,6 +47,7 @@ __all__ = [
     "Streams",
     "batch_means",
     "bootstrap_interval",
+    "differences",
     "jain",
     "mean_of_skewed",
     "mser5",

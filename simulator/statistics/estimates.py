@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ import scipy
 
 from simulator.arguments import inside
 from simulator.errors import InputError
+from simulator.model.tolerances import SUMS
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -47,6 +48,10 @@ class Estimate:
         if self.half_width == 0:
             return 0.0
         return self.half_width / abs(self.mean) if self.mean else math.inf
+
+    def at_least(self, least: float) -> Estimate:
+        """The same of a quantity that is never below ``least``: the part of the interval that it can take."""
+        return replace(self, lower=max(self.lower, least))
 
     def contains(self, value: float) -> bool:
         """True where the interval covers a value."""
@@ -139,7 +144,18 @@ def paired_difference(a: npt.ArrayLike, b: npt.ArrayLike, level: float = LEVEL) 
     x, y = observations(a), observations(b)
     if len(x) != len(y):
         raise InputError(f"paired difference of {len(x)} and {len(y)} runs, expected equal numbers")
-    return student(x - y, level)
+    return student(differences(x, y), level)
+
+
+def differences(a: npt.ArrayLike, b: npt.ArrayLike) -> FloatArray:
+    """``a - b``; 0 where the two differ by no more than their own rounding.
+
+    Parameters
+    ----------
+    a, b : equal shapes; numbers that are sums of many.
+    """
+    x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    return np.where(np.isclose(x, y, rtol=SUMS, atol=0.0), 0.0, x - y)
 
 
 def observations(values: npt.ArrayLike) -> FloatArray:

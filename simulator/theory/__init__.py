@@ -33,8 +33,10 @@ from simulator.theory.mmc import (
     mmc_wait_quantile_s,
 )
 from simulator.theory.orders import (
+    mg1_fb_response_s,
     mg1_priority_response_s,
     mg1_ps_response_s,
+    mg1_sjf_response_s,
     mg1_srpt_response_s,
 )
 from simulator.theory.patience import ErlangA, erlang_a
@@ -59,10 +61,12 @@ __all__ = [
     "kingman_bound_s",
     "littles_law",
     "lost_share_run_length",
+    "mg1_fb_response_s",
     "mg1_mean_response_s",
     "mg1_mean_wait_s",
     "mg1_priority_response_s",
     "mg1_ps_response_s",
+    "mg1_sjf_response_s",
     "mg1_srpt_response_s",
     "mg1_wait_exceeds",
     "mg1_wait_quantile_s",

@@ -1,4 +1,4 @@
-"""M/G/1 under other orders: priorities, processor sharing, shortest remaining time first."""
+"""M/G/1 under other orders: priorities, processor sharing, by size, by what is left or was had."""
 
 from __future__ import annotations
 
@@ -92,15 +92,84 @@ def mg1_srpt_response_s(
         )
     if service.atoms:
         return _srpt_over_atoms(arrival_rate_per_s, service)
-    low, high = quantile(service, 1e-13), quantile(service, 1 - 1e-13)
-    wait = _integrate(
-        lambda x: service.pdf(x) * _srpt_wait_s(arrival_rate_per_s, service, x), low, high
-    )
+    low, high = _almost_all(service)
+    wait = _over_sizes(service, lambda x: _srpt_wait_s(arrival_rate_per_s, service, x))
     # E of the residence time, the order of integration changed.
     residence = low + _integrate(
         lambda t: (1 - service.cdf(t)) / (1 - _load_upto(arrival_rate_per_s, service, t)), low, high
     )
     return wait + residence
+
+
+def mg1_sjf_response_s(
+    arrival_rate_per_s: float, service: Law, preemptive: bool = False, size_s: float | None = None
+) -> float:
+    """Mean response time with the shortest job first, by its whole size, of all or of one size.
+
+    Equal jobs keep their order. Source: Phipps, Operations Research 4, 1956 (HB, chapter 31); with
+    preemption and resumption HB, chapter 32 (PSJF).
+
+    Parameters
+    ----------
+    preemptive : whether a shorter arrival interrupts, to be resumed later.
+    size_s : service time of the job alone; None: averaged over all.
+    """
+    rate = arrival_rate_per_s
+    require_stable(load_of_law(rate, service))
+    share = dict(service.atoms)
+
+    def at(x: float) -> float:
+        upto = _load_upto(rate, service, x)
+        below = 1 - upto + rate * x * share.get(x, 0.0)
+        ahead = service.partial_moment(2, x) if preemptive else service.second_moment
+        return rate * ahead / (2 * below * (1 - upto)) + (x / below if preemptive else x)
+
+    return _at_size(service, at, size_s)
+
+
+def mg1_fb_response_s(
+    arrival_rate_per_s: float, service: Law, size_s: float | None = None
+) -> float:
+    """Mean response time with the least attained service first (foreground-background), of all or of one size.
+
+    Jobs of equal attained service share the server. Source: Schrage, Management Science 13, 1967 (HB,
+    chapter 30).
+
+    Parameters
+    ----------
+    size_s : service time of the job alone; None: averaged over all.
+    """
+    rate = arrival_rate_per_s
+    require_stable(load_of_law(rate, service))
+
+    def at(x: float) -> float:
+        longer = 1 - service.cdf(x)  # of them so much counts as x has
+        first, second = (service.partial_moment(k, x) + x**k * longer for k in (1, 2))
+        idle = 1 - rate * first
+        return rate * second / (2 * idle**2) + x / idle
+
+    return _at_size(service, at, size_s)
+
+
+def _at_size(service: Law, at: Callable[[float], float], size_s: float | None) -> float:
+    """The value of one size, or its mean over all."""
+    if size_s is None:
+        return _over_sizes(service, at)
+    positive(size_s=size_s)
+    return at(size_s)
+
+
+def _over_sizes(service: Law, at: Callable[[float], float]) -> float:
+    """Mean of a function of the size."""
+    if service.atoms:
+        return sum(p * at(v) for v, p in service.atoms)
+    return _integrate(lambda x: service.pdf(x) * at(x), *_almost_all(service))
+
+
+def _almost_all(service: Law) -> tuple[float, float]:
+    """Sizes between which almost all jobs lie."""
+    least = 1e-18 * service.mean  # shorter ones weigh nothing, and a logarithm needs more than 0
+    return max(least, quantile(service, 1e-13)), quantile(service, 1 - 1e-13)
 
 
 def _load_upto(rate: float, service: Law, x: float) -> float:

@@ -168,7 +168,7 @@ def test_intervals_of_the_page_have_95_percent():
 @pytest.mark.parametrize("count", [2, 3, 10, 40])
 def test_intervals(maths, count):
     x = np.random.default_rng(count).exponential(1, count)
-    expected = mean_of_skewed(x)
+    expected = mean_of_skewed(x).at_least(0.0)
     factors = [None, None, *(_student_factor(n) for n in range(2, 101))]
     found = maths(f"@intervalOf({x.tolist()}, {json.dumps(factors)})")
     assert found == pytest.approx([expected.mean, expected.lower, expected.upper], **CLOSE)

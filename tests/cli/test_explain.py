@@ -245,9 +245,20 @@ def test_a_quota_and_a_strict_order(tmp_path):
     jobs = fixed(["a", "d", "c"], [100.0, 50.0, 50.0], [4, 8, 1])
     told = story(tmp_path / "strict", nodes(8), jobs, "c", "fifo-strict")
     assert told[2:4] == [
-        "  For 98 s nothing was short that the tables show: no decision started it (rounds, the optimization server, or the policy).",
+        "  For 98 s it would have fitted, but stood behind the head of the queue (at 2 s: d, which needs 8 GPUs, 4 free, "
+        "and starts at 100 s).",
         "  Short for 50 s: GPUs (at 100 s: 0 free, it needs 1).",
     ]
+    # Under backfilling c starts at once.
+    told = story(tmp_path / "backfill", nodes(8), jobs, "c", "fifo-backfill")
+    assert not any("head of the queue" in line for line in told)
+
+
+def test_who_waits_for_a_round_stands_behind_nobody(tmp_path):
+    """Nothing is short, for the head neither: the round at 60 s starts both."""
+    jobs = fixed(["a", "b"], [10.0, 10.0], [1, 1], [1.0, 2.0])
+    write_result(run(jobs, nodes(4), "fifo-strict", round_s=60.0), tmp_path)
+    assert "nothing was short that the tables show" in explain(tmp_path, "b")[2]
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,31 @@ def test_a_command_uses_one_thread_unless_the_environment_says_otherwise(command
     assert (os.environ["OMP_NUM_THREADS"], os.environ["NUMBA_NUM_THREADS"]) == ("1", "3")
 
 
+def test_a_policy_of_a_file_says_what_it_requires(command, tmp_path):
+    """Instead of jobs that wait for ever: in the list of a scenario, of one policy, and before a run."""
+    command("new policy")
+    (tmp_path / "vms.toml").write_text(
+        'policy = "my_policy.py:my_policy"\n[workload]\nkind = "hierarchical"\nnum_nodes = 2\n'
+    )
+    (tmp_path / "nodes.toml").write_text(
+        'policy = "fifo"\n[workload]\nkind = "poisson"\narrival_rate_per_h = 1\n[cluster]\nkind = "nodes"\nnum_nodes = 1\n'
+    )
+    lack = "the nodes are VMs without a fixed type, the policy needs nodes of fixed types"
+    code, _, refused = command("run vms.toml --allow-code")
+    assert (code, refused) == (2, f"schedlab: vms.toml: policy: my_policy.py:my_policy: {lack}\n")
+    own = "my_policy.py:my_policy"
+    assert "requires servers, fixed-demand" in command(f"policies {own} --allow-code")[1]
+    one = command(f"policies {own} --for nodes.toml --allow-code")[1].splitlines()[1]
+    assert one.split() == ["runs", own]
+    assert own in command("policies --for vms.toml --allow-code")[1]  # beside those of the registry
+    file = tmp_path / "my_policy.py"
+    file.write_text(file.read_text().replace('("servers", ', '("serverz", '))
+    assert (
+        "requires is ('serverz', 'fixed-demand'), expected"
+        in command("run vms.toml --allow-code")[2]
+    )
+
+
 def test_from_template_to_figure(command, tmp_path):
     assert command("new policy")[0] == command("new scenario")[0] == 0
     scenario = (tmp_path / "scenario.toml").read_text("utf-8").replace("[100, 900]", "[10, 90]")

@@ -48,6 +48,38 @@ def test_csv_of_jobs(tmp_path):
     assert rows["completion_s"].tolist() == [100, 150, 160]
 
 
+def test_the_last_line_has_the_wait_in_all_and_the_use_of_the_gpus(tmp_path):
+    """Two jobs of 4,320 s and one of 8,640 s share one GPU, shortest remaining first.
+
+    The long one starts at 0 and is stopped twice: it waits 8,640 s in all and ends at 17,280 s.
+    """
+    rows = f"{HEAD}\na,0,8640,1\nb,360,4320,1\nc,720,4320,1\n"
+    jobs = write_jobs(tmp_path / "jobs.csv", rows)
+    one_gpu = ["--set", "cluster.num_nodes=1", "--set", "cluster.gpus_per_node=1"]
+    ran = done("run", jobs, *one_gpu, "--policy", "srpt", "--out", tmp_path / "out")
+    # Waits: 8,640 s, 0 s, and c from 720 to 4,680 s, that is 3,960 s; 4,200 s on average.
+    assert "total wait 1.17 h (95th percentile 2.27 h, which rests on 1 of them)" in ran.stdout
+    assert "100 % of GPU time in use" in ran.stdout
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert (summary["mean_wait_s"], summary["mean_total_wait_s"]) == (1320, 4200)
+    assert (summary["gpu_utilisation"], summary["jobs_beyond_p99"]) == (1, 1)
+
+
+def test_one_run_says_that_it_has_no_interval(tmp_path):
+    """Of a random scenario; not of a file of jobs, and not where the run is long enough for an interval."""
+    said = "one run of a random scenario, seed 7: its numbers have no interval"
+    poisson = (
+        "policy='fifo'\nseed=7\n[workload]\nkind='poisson'\narrival_rate_per_h=0.1\nnum_jobs={}\n"
+        + ("[cluster]\nkind='nodes'\nnum_nodes=1\ngpus_per_node=1\n")
+    )
+    for jobs, expected in ((100, True), (5000, False)):
+        file = write_jobs(tmp_path / "one.toml", poisson.format(jobs))
+        assert (said in done("run", file, "--out", tmp_path / "a").stderr) == expected
+    file = write_jobs(tmp_path / "jobs.csv", GOOD)
+    ran = done("run", file, *TWO_NODES, "--policy", "fifo", "--out", tmp_path / "b")
+    assert "one run" not in ran.stderr
+
+
 def test_models_in_the_csv_bring_their_sensitivity(tmp_path):
     """Two jobs alone on a server get more than their share, and finish before their duration."""
     rows = f"{HEAD},model\na,0,9000,1,resnet18\nb,0,9000,1,gnmt\n"
@@ -326,7 +358,7 @@ def test_policies_are_listed_with_their_options():
     source = "Mohan et al. (Synergy), OSDI 2022"
     for text in (source, "one-kind", "hysteresis.threshold", "(the paper)"):
         assert text in one
-    refused("policies", "milp", "--for", "examples/synergy.toml")
+    assert "due = " in done("policies", "milp", "--for", "examples/synergy.toml").stdout
 
 
 def test_a_streamed_run_has_the_same_numbers_in_parquet(tmp_path):

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simulator import Cluster, Decision, NodeType, Placement, Result, ServerSpec, View, Workload
-from simulator.laws import Exponential
+from simulator.laws import Deterministic, Exponential
 from simulator.model import feasibility
 from tests.core.jobs import elastic, fixed, nodes, run
 from tests.core.test_invariants import check
@@ -159,3 +159,20 @@ def test_a_full_decision_says_all_that_runs():
     result = run(fixed([0, 5], [100, 100], [4, 4]), nodes(4), policy, server_s=10, servers=2)
     assert result.first_start_s.tolist() == [10, 15]
     assert result.preemptions.tolist() == [1, 0]
+
+
+def test_the_summary_of_a_server_by_hand():
+    """Each decision takes 5 s; jobs of 100 s come at 0 and 1 s, to a GPU each.
+
+    Requests at 0 (served until 5), 1 (until 10, after a wait of 4) and 105 s, the first completion; the second is at
+    110 s. The formula of M/D/1 at 3 requests in 110 s.
+    """
+    workload = fixed([0, 1], [100, 100])
+    found = run(workload, nodes(2), server=ServerSpec(Deterministic(5.0))).summary()
+    rate = 3 / 110
+    assert found["server_requests"] == 3
+    assert found["server_utilisation"] == pytest.approx(15 / 110)
+    assert found["mean_server_wait_s"] == pytest.approx(4 / 3)
+    assert found["mean_server_response_s"] == pytest.approx(19 / 3)
+    assert found["server_formula_response_s"] == pytest.approx(5 + rate * 25 / 2 / (1 - 5 * rate))
+    assert "server_requests" not in run(workload, nodes(2)).summary()

@@ -1,6 +1,7 @@
 """The Gantt chart: bars where the schedule says, and readable at 1,000 jobs."""
 
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ from experiments.commands.show import gantt as command
 from experiments.pictures import gantt as g
 from experiments.scenario.output import write_result
 from policies.registry import make_policy
-from simulator import Cluster, InputError, SpeedupCurve, Workload, simulate
+from simulator import Cluster, InputError, NodeType, SpeedupCurve, Workload, simulate
 from simulator.workloads.andreas import AndreasScenario, generate
 from tests.command import refused, swept
 from tests.core.jobs import fixed, run
@@ -202,6 +203,22 @@ def test_the_command_names_the_replay(tmp_path, capsys):
     assert written.strip() == str(folder / "gantt.png")
     words = shlex.split(hint.partition("watch it: ")[2])
     assert words == ["schedlab", "show", "replay", str(folder)]
+
+
+def test_the_command_heads_the_chart_with_the_name_of_the_run(tmp_path, monkeypatch):
+    """Machines with memory, whose amounts are checked under names of their own; also of a run given as a dot."""
+    workload = fixed([0, 0, 5], [10, 20, 30], num_cpus=[1.0] * 3, memory_gb=[2.0] * 3)
+    machines = Cluster.of_nodes(NodeType("n", "GPU", 2, cpus=8, memory_gb=64), 2)
+    (tmp_path / "monday").mkdir()
+    write_result(run(workload, machines), tmp_path / "monday")
+    drawn = []
+    monkeypatch.setattr(g, "save_picture", lambda drawing, path: drawn.append(drawing))
+    command(tmp_path / "monday")
+    monkeypatch.chdir(tmp_path / "monday")
+    command(Path("."))
+    assert [drawing.axes[0].get_title() for drawing in drawn] == [
+        "monday: 3 jobs on 2 nodes, 0 to 35 s; one colour a job"
+    ] * 2
 
 
 def test_a_part_of_a_run_and_shades_where_jobs_are_narrow():

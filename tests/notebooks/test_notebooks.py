@@ -42,6 +42,8 @@ def test_runs_as_a_script(name):
         timeout=120,
     )
     assert run.returncode == 0, run.stderr
+    said = {"first_steps": "mean completion time", "own_policy": "Mean completion time: "}
+    assert said.get(name, "Mean time in the system: formula ") in run.stdout
 
 
 def test_the_laboratory_shows_the_formula():

@@ -27,7 +27,7 @@ def jobs_of(duration_s, gpus, **columns):
 
 def noted(policy, jobs, cluster, **parts):
     table = run(jobs, cluster, f"{policy}@decision-trace", **parts).decisions_table()
-    columns = ["time_s", "waiting", "started", "by", "passed", "short"]
+    columns = ["time_s", "waiting", "started", "by", "still_waiting", "short"]
     table = table.reindex(columns=columns).astype(object).fillna("")
     return [tuple(row) for row in table.itertuples(index=False)]
 
@@ -92,7 +92,7 @@ def run_both(name, jobs, cluster=SERVERS, options=None, **parts):
     assert list(plain.schedule) == list(noted_run.schedule)
     tables = [run.decisions_table() for run in (plain, noted_run)]
     assert tables[0]["time_s"].tolist() == tables[1]["time_s"].tolist()
-    assert "passed" not in tables[0]
+    assert "still_waiting" not in tables[0]
     assert tables[1]["waiting"].notna().any()
     assert requirements_of(f"{name}@decision-trace") == requirements_of(name)
     return noted_run
@@ -179,5 +179,5 @@ def test_what_is_not_known_is_not_noted():
     vms = Cluster.of_vms([NodeType("vm", "GPU", 2, 1.0)], 1)
     jobs = Workload(["a", "b"], [0.0, 1.0], TimeTable(np.array([[[np.inf, 100.0, 60.0]]] * 2)))
     table = run(jobs, vms, "fifo@decision-trace").decisions_table()
-    assert "b" in set(table["passed"])
+    assert "b" in set(table["still_waiting"])
     assert "short" not in table

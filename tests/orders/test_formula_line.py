@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.scenario.formulas import formula_line
+from experiments.scenario.formulas import formula_line, queue_formula
 from experiments.scenario.run import run
 from experiments.scenario.schema import Scenario
 from simulator import InputError
 from simulator import theory as q
 from simulator.laws import parse_law
-from simulator.statistics import Streams, steady_state_mean
+from simulator.statistics import Streams, steady_state_mean, student
 from simulator.workloads.poisson import gaps_cv2, poisson_jobs
 
 
@@ -73,11 +73,57 @@ def test_who_means_processor_sharing_by_ps_is_told():
         run(scenario("ps"))
 
 
+@pytest.mark.parametrize("policy", ["sjf", "sjf preemptive", "las", "srpt"])
+def test_the_formula_is_what_the_policy_gives(policy):
+    """Service of cv² 4 at load 0.6: six runs of 400 jobs."""
+    name, _, preemptive = policy.partition(" ")
+    made = scenario(name, num_jobs=400, duration_s="hyperexponential:3600,cv2=4")
+    made = made.model_copy(update={"policy_options": {"preemptive": True} if preemptive else {}})
+    runs = [run(made.model_copy(update={"seed": seed}), record_schedule=False) for seed in range(6)]
+    found = student([r.jct_s[40:].mean() for r in runs], 0.99)
+    assert found.contains(queue_formula(made, RATE, LAW, 1)[1])
+
+
+def test_exponential_gaps_are_memoryless_under_their_law_too():
+    made = scenario("fifo", 4, gaps="exponential:5")
+    assert "Erlang C" in formula_line(made, run(made))
+
+
 def test_no_line_where_no_formula_holds():
-    for made in (scenario("fifo", num_gpus=[1, 2], gpus=4), scenario("sjf"), scenario("srpt", 4)):
+    for made in (
+        scenario("fifo", num_gpus=[1, 2], gpus=4),
+        scenario("sjf", 2),
+        scenario("srpt", 4),
+    ):
         assert formula_line(made, run(made)) == ""
     full = scenario("fifo", arrival_rate_per_h=1.2, num_jobs=100)
     assert "the queue grows without end" in formula_line(full, run(full))
+
+
+def test_a_load_in_place_of_a_rate():
+    """Load 0.75 of 16 GPUs by jobs of half an hour on two GPUs on average: 12 jobs an hour."""
+    jobs = {
+        "kind": "poisson",
+        "num_jobs": 50,
+        "duration_s": "lognormal:1800,cv=2",
+        "num_gpus": [1, 1, 2, 4],
+    }
+    cluster = {"kind": "nodes", "num_nodes": 2, "gpus_per_node": 8}
+
+    def made(cluster=cluster, **keys) -> Scenario:
+        return Scenario.model_validate(
+            {"policy": "fifo", "workload": jobs | keys, "cluster": cluster}
+        )
+
+    by_load, by_rate = run(made(load=0.75)), run(made(arrival_rate_per_h=12.0))
+    assert by_load.workload.submit_s == pytest.approx(by_rate.workload.submit_s)
+    for keys in ({}, {"load": 0.5, "arrival_rate_per_h": 1.0}):
+        with pytest.raises(ValueError, match="arrival_rate_per_h or load, expected one of them"):
+            made(**keys)
+    with pytest.raises(
+        InputError, match=r"workload.load: given without \[cluster\] of the kind 'nodes'"
+    ):
+        run(made({"kind": "pool"}, load=0.5))
 
 
 def test_gaps_have_their_mean_and_variability():

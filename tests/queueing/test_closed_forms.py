@@ -20,6 +20,7 @@ from simulator.laws import (
     HyperExponential,
     Law,
     LogNormal,
+    parse_law,
 )
 from simulator.statistics import Streams, student
 from simulator.theory import checks, reliability
@@ -193,6 +194,51 @@ def test_srpt_averages_over_sizes():
     values = Empirical((1.0, 2.0, 2.0, 7.0))
     by_size = [q.mg1_srpt_response_s(0.2, values, x) for x in values.values]
     assert q.mg1_srpt_response_s(0.2, values) == pytest.approx(np.mean(by_size))
+
+
+@pytest.mark.parametrize("preemptive", [False, True])
+def test_shortest_job_first_of_two_sizes_is_two_classes(preemptive):
+    """Sizes 1 and 4, half each, at load 0.75: the classes of Cobham's formula."""
+    law = Empirical((1.0, 4.0))
+    classes = q.mg1_priority_response_s(
+        [0.15, 0.15], [Deterministic(1.0), Deterministic(4.0)], preemptive
+    )
+    assert q.mg1_sjf_response_s(0.3, law, preemptive) == pytest.approx(classes.mean())
+    assert q.mg1_sjf_response_s(0.3, law, preemptive, 4.0) == pytest.approx(classes[1])
+
+
+def test_least_attained_service():
+    """Of exponential jobs any order that does not know sizes; equal jobs all end with the busy period.
+
+    A busy period that an arrival finds or begins, of jobs of 1 s at load 0.5: 1/0.5 + 0.5/2/0.25 = 3 s. In size
+    1 of sizes 1 and 4 only 1 s of each counts.
+    """
+    assert q.mg1_fb_response_s(0.5, Exponential(1.0)) == pytest.approx(2.0)
+    assert q.mg1_fb_response_s(0.5, Deterministic(1.0)) == pytest.approx(3.0)
+    assert q.mg1_fb_response_s(0.3, Empirical((1.0, 4.0)), 1.0) == pytest.approx(
+        1 / 0.7 + 0.3 / 2 / 0.49
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "hyperexponential:1,cv2=4",
+        "lognormal:1,cv=2",
+        "weibull:1,shape=0.7",
+        "bounded-pareto:low=0.1,high=100,alpha=1.5",
+    ],
+)
+def test_orders_by_size_rank_as_they_must(text):
+    """SRPT is the least; preemption helps the short ones; of decreasing failure rates FB is the best that is blind."""
+    law = parse_law(text)
+    rate = 0.7 / law.mean
+    srpt, psjf, sjf, fb, fcfs = (
+        q.mg1_srpt_response_s(rate, law), q.mg1_sjf_response_s(rate, law, preemptive=True),
+        q.mg1_sjf_response_s(rate, law), q.mg1_fb_response_s(rate, law), q.mg1_mean_response_s(rate, law),
+    )  # fmt: skip
+    assert srpt < psjf < sjf < fcfs
+    assert psjf < fb < q.mg1_ps_response_s(rate, law)
 
 
 def test_srpt_of_equal_jobs_is_first_come_first_served():

@@ -1,14 +1,17 @@
 """The summary of a sweep: means and paired differences by setting, as tables and as a picture."""
 
+import itertools
 import json
+import traceback
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from experiments.pictures.estimates import draw_estimates, sweep_estimates
+from experiments.sweep.export import message_of
 from experiments.sweep.store import Report, Store
-from experiments.sweep.summary import Summary
+from experiments.sweep.summary import Summary, estimate_of
 from experiments.sweep.sweep import export
 from experiments.sweep.task import Task
 from simulator.errors import InputError
@@ -41,7 +44,7 @@ def test_means_and_paired_differences_by_setting(tmp_path, capsys):
     assert capsys.readouterr().out == f"{folder / 'summary.csv'}: 6 rows from 21 finished runs\n"
     table = pd.read_csv(folder / "summary.csv", keep_default_na=False)
     assert list(table.columns) == [
-        "load", "policy", "minus", "metric", "mean", "lower", "upper", "replications",
+        "load", "policy", "minus", "metric", "mean", "lower", "upper", "replications", "failed",
     ]  # fmt: skip
     wanted = {}
     for load in (1, 2):
@@ -55,7 +58,54 @@ def test_means_and_paired_differences_by_setting(tmp_path, capsys):
             row[["mean", "lower", "upper", "replications"]].tolist(),
             mean_of_skewed(values),
         )
-        assert found == pytest.approx([estimate.mean, estimate.lower, estimate.upper, estimate.n])
+        low = estimate.lower if row["minus"] else max(0.0, estimate.lower)
+        assert found == pytest.approx([estimate.mean, low, estimate.upper, estimate.n])
+
+
+@pytest.mark.parametrize("values", [[0.0, 1.0], [0.1, 0.2, 9.0], [-1.0, 1.0]])
+def test_what_is_never_negative_has_no_negative_end(values):
+    """A mean of times; a difference may be negative, and so may what was negative in one run."""
+    whole = mean_of_skewed(values)
+    assert whole.lower < 0
+    assert estimate_of(values, is_difference=True) == whole
+    assert estimate_of(values, is_difference=False).lower == (whole.lower if min(values) < 0 else 0)
+
+
+def test_settings_whose_runs_failed_are_marked(tmp_path):
+    """Of the first policy no run is finished at load 2: it stays the one that the others are compared with."""
+    tasks, reports = [], []
+    for load, policy, seed in itertools.product((1, 2), ("a", "b"), (0, 1)):
+        labels = {"load": load, "policy": policy, "seed": seed}
+        tasks.append(Task("sweep_functions:draw", labels, labels))
+        fails = policy == "a" and load + seed >= 2
+        scalars, error = ({}, "ValueError: no") if fails else ({"cost": 4.0 + seed}, "")
+        reports.append(Report(tasks[-1].key, "failed" if fails else "done", scalars, error=error))
+    with Store(tmp_path / "out", create=True) as store:
+        store.plan(tasks)
+        store.record(reports)
+        table = Summary.of(store, ["cost"]).table
+    columns = ["load", "policy", "minus", "mean", "replications", "failed"]
+    assert table[columns].astype(object).fillna("none").to_numpy().tolist() == [
+        [1, "a", "", 4.0, 1, 1], [1, "b", "", 4.5, 2, 0], [1, "b", "a", 0.0, 1, 0],
+        [2, "a", "", "none", 0, 2], [2, "b", "", 4.5, 2, 0],
+    ]  # fmt: skip
+    sweep_estimates(tmp_path / "out", ["cost"], tmp_path / "summary.png")
+
+
+def test_an_error_in_one_line_has_type_message_and_notes():
+    def error_of(function) -> str:
+        try:
+            function()
+        except Exception as error:
+            error.add_note("policy mine, at 3 s")
+            return message_of("".join(traceback.format_exception(error)))
+        raise AssertionError
+
+    assert error_of(lambda: [][1]) == "IndexError: list index out of range; policy mine, at 3 s"
+    assert error_of(lambda: compile("x = = 1", "f", "exec")) == (
+        "SyntaxError: invalid syntax; policy mine, at 3 s"
+    )
+    assert message_of("RunTimeout: over 3 s") == "RunTimeout: over 3 s"
 
 
 def test_seeds_that_change_nothing_are_one_replication(tmp_path):
@@ -78,9 +128,12 @@ def test_formats(tmp_path):
     rows = json.loads((folder / "summary.json").read_text())
     assert [row["mean"] for row in rows] == pytest.approx(csv["mean"].tolist())
     lines = (folder / "summary.tex").read_text().splitlines()
-    assert r"load & policy & minus & metric & mean & replications & 95 \% interval \\" in lines
+    assert (
+        r"load & policy & minus & metric & mean & replications & failed & 95 \% interval \\"
+        in lines
+    )
     low, high = csv["lower"][0], csv["upper"][0]
-    assert rf"1 & a &  & cost & 2.917 & 6 & {low:.4g} to {high:.4g} \\" in lines
+    assert rf"1 & a &  & cost & 2.917 & 6 & 0 & {low:.4g} to {high:.4g} \\" in lines
     export(folder, format="json")
     assert len(json.loads((folder / "runs.json").read_text())) == 24
 

@@ -109,5 +109,7 @@ export function intervalOf(values, student) {
   const skewness = n > 2 && variance > 0 ? Math.sqrt(n * (n - 1)) / (n - 2) * moment(3) / variance ** 1.5 : 0;
   const b = skewness / (6 * Math.sqrt(n));
   const corrected = (score) => (Math.abs(b) < 1e-9 ? score : (Math.cbrt(1 + 6 * b * (score - b)) - 1) / (2 * b));
-  return [mean, mean - corrected(t) * error, mean - corrected(-t) * error];
+  const low = mean - corrected(t) * error;
+  // Times, counts and shares have no negative part.
+  return [mean, values.some((v) => v < 0) ? low : Math.max(0, low), mean - corrected(-t) * error];
 }

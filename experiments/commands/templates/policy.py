@@ -23,6 +23,10 @@ def my_policy(view: View, ageing: float = 0.5) -> Decision:
     return Decision(placements, keep_running=True)
 
 
+my_policy.requires = ("servers", "fixed-demand")  # type: ignore[attr-defined]
+"""What it needs of jobs and machines: docs/policies.md has the names. It is checked before a run."""
+
+
 def rank_s(view: View, job: int, ageing: float) -> float:
     """Duration of a job of fixed demand, s, less a part of the time that it has waited."""
     waited_s = view.now_s - view.workload.submit_s[job]
