@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, NamedTuple, cast
 
 import numpy as np
 
 from policies.greedy.compiling import first_call
-from policies.greedy.placing import assign_nodes
+from policies.greedy.placing import Held, decision_of
 from policies.greedy.problem import (
     OBJECTIVES,
     Jobs,
@@ -47,7 +47,7 @@ class GreedyPolicy:
     """Greedy by pressure: cheapest configuration on time, else the fastest (thesis, 3.1.3).
 
     All nodes are planned anew at each decision; jobs that go on keep their node where the plan
-    allows it.
+    allows it, and are then not named in the decision.
 
     Parameters
     ----------
@@ -92,6 +92,7 @@ class GreedyPolicy:
     expand: bool = True
     released: bool = False
     _scenario: _Scenario | None = field(default=None, init=False, repr=False, compare=False)
+    _held: Held = field(default_factory=Held, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         chosen = self.chosen()
@@ -132,8 +133,8 @@ class GreedyPolicy:
         seed = int(view.rng.integers(0, 2**63)) if self.is_random else 0
         with first_call(self.name):
             solution, info = self.solve(jobs, profile, machines, seed)
-        info = {"proxy": solution.objective, **info}
-        return Decision(assign_nodes(solution, view), info=info)
+            decision = decision_of(solution, view, self._held)
+        return replace(decision, info={"proxy": solution.objective, **info})
 
     is_random: ClassVar[bool] = False
 

@@ -158,6 +158,11 @@ class Controller:
 
     # -- decisions -------------------------------------------------------------------------------
 
+    @property
+    def in_full(self) -> bool:
+        """See `View.in_full`."""
+        return self.simulation.server is not None
+
     def plan(self) -> Plan:
         """Ask the policy, check its answer, record it; without jobs or nodes there is nothing to ask."""
         simulation, now_s = self.simulation, self.clock.now
