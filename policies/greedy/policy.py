@@ -17,6 +17,7 @@ from policies.greedy.problem import (
     Settings,
     Solution,
     code_of,
+    has_same_types,
     machines_of,
     profile_of,
     settings_of,
@@ -158,20 +159,27 @@ class GreedyPolicy:
             known is None
             or known.workload is not view.workload
             or known.cluster is not view.cluster
-            or known.nodes is not view.nodes  # where some went or came back
         ):
             everyone = np.arange(len(view.workload), dtype=np.int64)
-            performance = view.workload.performance
-            times_s = performance.table_s(everyone, view.cluster)
+            times_s = view.workload.performance.table_s(everyone, view.cluster)
             require_configurations(self.name, times_s, view.workload, view.cluster)
-            cost_of = cast(CostOf | Literal["size"], self.chosen()["cost_of"])
-            machines, price = machines_of(view.cluster, view.nodes, cost_of, times_s)
+            known = None
+        elif known.nodes is view.nodes:
+            return known
+        else:  # some went or came back
+            times_s = known.profile.times_s
+        cost_of = cast(CostOf | Literal["size"], self.chosen()["cost_of"])
+        machines, price = machines_of(view.cluster, view.nodes, cost_of, times_s)
+        if known is not None and has_same_types(machines, known.machines):
+            profile = known.profile
+        else:
             # Released: of several times of one configuration it chooses by the shortest.
+            performance = view.workload.performance
             shortest_s = getattr(performance, "shortest_s", None) if self.released else None
             profile = profile_of(times_s, machines, price, shortest_s, self.released)
-            known = self._scenario = _Scenario(
-                view.workload, view.cluster, view.nodes, machines, profile
-            )
+        known = self._scenario = _Scenario(
+            view.workload, view.cluster, view.nodes, machines, profile
+        )
         return known
 
 
