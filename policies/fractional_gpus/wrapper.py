@@ -140,6 +140,7 @@ class FractionalGpus(Wrapper):
             shares=shares,
             free_gpus=free,
             free_gpus_total=float(free[view.nodes].sum()),
+            in_full=True,
         )
 
     def _on_gpus(

@@ -25,8 +25,8 @@ from simulator.model import tolerances
 F = TypeVar("F", bound=Callable[..., Any])
 
 KERNELS = (
-    "chance", "compiling", "construction", "neighbourhoods", "plan", "pool", "post_processing",
-    "problem", "queue", "relinking", "search", "state",
+    "chance", "compiling", "construction", "neighbourhoods", "placing", "plan", "pool",
+    "post_processing", "problem", "queue", "relinking", "search", "state",
 )  # fmt: skip
 """Modules whose text decides what the compiled code does."""
 

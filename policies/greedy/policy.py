@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, NamedTuple, cast
 
 import numpy as np
 
 from policies.greedy.compiling import first_call
-from policies.greedy.placing import assign_nodes
+from policies.greedy.placing import Held, decision_of
 from policies.greedy.problem import (
     OBJECTIVES,
     Jobs,
@@ -17,6 +17,7 @@ from policies.greedy.problem import (
     Settings,
     Solution,
     code_of,
+    has_same_types,
     machines_of,
     profile_of,
     settings_of,
@@ -47,7 +48,7 @@ class GreedyPolicy:
     """Greedy by pressure: cheapest configuration on time, else the fastest (thesis, 3.1.3).
 
     All nodes are planned anew at each decision; jobs that go on keep their node where the plan
-    allows it.
+    allows it, and are then not named in the decision.
 
     Parameters
     ----------
@@ -92,6 +93,7 @@ class GreedyPolicy:
     expand: bool = True
     released: bool = False
     _scenario: _Scenario | None = field(default=None, init=False, repr=False, compare=False)
+    _held: Held = field(default_factory=Held, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         chosen = self.chosen()
@@ -132,8 +134,8 @@ class GreedyPolicy:
         seed = int(view.rng.integers(0, 2**63)) if self.is_random else 0
         with first_call(self.name):
             solution, info = self.solve(jobs, profile, machines, seed)
-        info = {"proxy": solution.objective, **info}
-        return Decision(assign_nodes(solution, view), info=info)
+            decision = decision_of(solution, view, self._held)
+        return replace(decision, info={"proxy": solution.objective, **info})
 
     is_random: ClassVar[bool] = False
 
@@ -157,20 +159,26 @@ class GreedyPolicy:
             known is None
             or known.workload is not view.workload
             or known.cluster is not view.cluster
-            or known.nodes is not view.nodes  # where some went or came back
         ):
             everyone = np.arange(len(view.workload), dtype=np.int64)
-            performance = view.workload.performance
-            times_s = performance.table_s(everyone, view.cluster)
+            times_s = view.workload.performance.table_s(everyone, view.cluster)
             require_configurations(self.name, times_s, view.workload, view.cluster)
-            cost_of = cast(CostOf | Literal["size"], self.chosen()["cost_of"])
-            machines, price = machines_of(view.cluster, view.nodes, cost_of, times_s)
+            known = None
+        elif known.nodes is view.nodes:
+            return known
+        else:  # some went or came back
+            times_s = known.profile.times_s
+        cost_of = cast(CostOf | Literal["size"], self.chosen()["cost_of"])
+        machines, price = machines_of(view.cluster, view.nodes, cost_of, times_s)
+        if known is not None and has_same_types(machines, known.machines):
+            profile = known.profile
+        else:
             # Released: of several times of one configuration it chooses by the shortest.
-            shortest_s = performance.shortest_s if self.released else None
+            shortest_s = view.workload.performance.shortest_s if self.released else None
             profile = profile_of(times_s, machines, price, shortest_s, self.released)
-            known = self._scenario = _Scenario(
-                view.workload, view.cluster, view.nodes, machines, profile
-            )
+        known = self._scenario = _Scenario(
+            view.workload, view.cluster, view.nodes, machines, profile
+        )
         return known
 
 

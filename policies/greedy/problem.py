@@ -246,6 +246,11 @@ def machines_of(
     return machines, np.array([selection[v, g] for _, g, v in configs])
 
 
+def has_same_types(one: Machines, other: Machines) -> bool:
+    """Whether machines of one cluster have nodes of the same types, so that jobs have the same profile."""
+    return bool(np.array_equal(one.families[:, LIMIT] > 0, other.families[:, LIMIT] > 0))
+
+
 def _by_size(members: IntArray, gpus: IntArray, price: FloatArray) -> list[int]:
     """Types from few GPUs to many, of equally large ones the cheapest first."""
     return sorted(members.tolist(), key=lambda v: (gpus[v], price[v, gpus[v]]))

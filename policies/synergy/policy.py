@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -10,16 +11,21 @@ import numpy as np
 
 from policies.synergy.assignment import Assignment
 from policies.synergy.book import Book
-from policies.synergy.demand import Capacity, kinds_on_types
+from policies.synergy.demand import Capacity, Kind, Kinds, kinds_on_types
 from policies.synergy.orderings import Ordering
 from policies.synergy.servers import Group, Mechanism, Servers
 from simulator import NO_CHANGE, Decision, InputError, View
 from simulator.model.cluster import IntArray
+from simulator.model.workload import Workload
 
 
 class _State(NamedTuple):
-    """State of the policy for its controller."""
+    """State of the policy for its controller.
 
+    ``of_jobs``: the jobs by kind, for whom and on which types; it stays while nodes go and come back.
+    """
+
+    of_jobs: tuple[Workload, list[int], tuple[Kinds, list[Sequence[Kind]]]]
     book: Book
     servers: Servers
     assignment: Assignment
@@ -68,13 +74,13 @@ class Synergy:
             return NO_CHANGE
         if self._nodes is not view.nodes:  # the first decision, or nodes went or came back
             self._nodes = view.nodes
-            self._state = _begin(view, self._mechanism.heterogeneous)
+            self._state = _begin(view, self._mechanism.heterogeneous, self._state)
             several = len(self._state.servers.groups) > 1
             self._settles = self._settles and not (several and self._needs_equal)
             if self._ranks_at_full_speed:
                 self._state.book.rank_at_full_speed(np.array([], dtype=np.int64))
         assert self._state is not None
-        book, servers, assignment = self._state
+        _, book, servers, assignment = self._state
         book.update(view)
         if self._ordering.needs_dominant:
             book.update_dominant(view)
@@ -89,8 +95,8 @@ class Synergy:
         return Decision(placements, info=packed.info, relaxed=packed.fractional)
 
 
-def _begin(view: View, heterogeneous: bool) -> _State:
-    """Read the scenario; `InputError` where this policy cannot run it."""
+def _begin(view: View, heterogeneous: bool, before: _State | None) -> _State:
+    """Read the scenario, the jobs where they are not known yet; `InputError` where this policy cannot run it."""
     cluster, nodes = view.cluster, view.nodes.tolist()
     fixed = cluster.node_type_of
     if fixed is None:
@@ -104,7 +110,10 @@ def _begin(view: View, heterogeneous: bool) -> _State:
         )
     of_type = [[n for n in nodes if fixed[n] == v] for v in types]
     capacities = [Capacity.of(cluster.node_types[v]) for v in types]
-    kinds, kinds_of_type = kinds_on_types(view.workload, capacities, types)
+    of_jobs = before.of_jobs if before else None
+    if of_jobs is None or of_jobs[0] is not view.workload or of_jobs[1] != types:
+        of_jobs = view.workload, types, kinds_on_types(view.workload, capacities, types)
+    kinds, kinds_of_type = of_jobs[2]
     groups = []
     first = 0
     for capacity, members, of_kind in zip(capacities, of_type, kinds_of_type, strict=True):
@@ -120,4 +129,4 @@ def _begin(view: View, heterogeneous: bool) -> _State:
         )
     gpus, cpus, memory_gb = (sum(g.all[r] for g in groups) for r in range(3))
     book = Book(kinds, (gpus, cpus, memory_gb))
-    return _State(book, servers, Assignment(of_type, kinds))
+    return _State(of_jobs, book, servers, Assignment(of_type, kinds))

@@ -76,6 +76,7 @@ class Controller:
         self.all_nodes = self.nodes = simulation.cluster.nodes_of(index)
         self.nodes.flags.writeable = False
         self.down: set[int] = set()
+        self._is_up = np.ones(len(self.nodes), dtype=np.bool_)
         self.gpus_of: dict[int, tuple[int, ...]] = {}
         self.configuration_of: dict[int, Configuration] = {}
         self.node_changes = Changes(max(CHANGES_KEPT, len(self.nodes)))
@@ -157,6 +158,11 @@ class Controller:
         self.changed = True
 
     # -- decisions -------------------------------------------------------------------------------
+
+    @property
+    def in_full(self) -> bool:
+        """See `View.in_full`."""
+        return self.simulation.server is not None
 
     def plan(self) -> Plan:
         """Ask the policy, check its answer, record it; without jobs or nodes there is nothing to ask."""
@@ -371,8 +377,9 @@ class Controller:
     def _look_again(self, nodes: Sequence[int], hook: str) -> None:
         for n in nodes:
             self._changed(n)
-        is_up = [n not in self.down for n in self.all_nodes.tolist()]
-        self.nodes = self.all_nodes[is_up]
+        step = self.cluster.num_controllers
+        self._is_up[[n // step for n in nodes]] = [n not in self.down for n in nodes]
+        self.nodes = self.all_nodes[self._is_up]
         self.nodes.flags.writeable = False
         self.free_gpus_total = float(self.simulation.free_gpus_array[self.nodes].sum())
         for react in self.simulation.hooks[hook]:

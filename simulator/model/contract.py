@@ -243,6 +243,14 @@ class View:
         """The policy's own stream of random numbers."""
         return self._controller.rng
 
+    @property
+    def in_full(self) -> bool:
+        """Whether decisions have to name all jobs that run, not changes only.
+
+        They are carried out later, on a state that may be another, or a wrapper arranges them anew.
+        """
+        return self._controller.in_full
+
     # -- the active jobs ---------------------------------------------------------------------
 
     @property

@@ -7,7 +7,9 @@ import pytest
 
 from policies.greedy import GreedyPolicy, RandomisedGreedyPolicy
 from policies.registry import make_policy
-from simulator import Cluster, InputError, NodeType, TimeTable, Workload, simulate
+from simulator import Cluster, Decision, InputError, NodeType, TimeTable, View, Workload, simulate
+from simulator.features.failures import Failures, Outages
+from simulator.laws import Exponential
 from tests.core.jobs import elastic, fixed
 from tests.greedy.instances import CATALOG, POWERED, times_of
 
@@ -69,6 +71,50 @@ def test_jobs_that_go_on_keep_their_node():
     result = simulate(workload, cluster, GreedyPolicy(), seed=0)
     assert result.reconfigurations.sum() == 0
     assert result.completion_s.tolist() == [100.0, 101.0, 102.0, 200.0]
+
+
+def counting(named: list[int], in_full: bool = False):
+    """A greedy that notes how many placements each decision names; ``in_full``: those of all that run."""
+    policy = GreedyPolicy()
+
+    def decide(view: View) -> Decision:
+        decision = policy.decide(view.showing(in_full=True) if in_full else view)
+        assert not (in_full and decision.keep_running)
+        named.append(len(decision.placements))
+        return decision
+
+    return decide
+
+
+@pytest.mark.parametrize(("load", "part"), [(0.5, 0.5), (4.0, 0.9)])
+@pytest.mark.parametrize("fixed", [False, True])
+def test_changes_alone_are_named_and_lead_to_the_same_schedule(fixed, load, part):
+    """Nodes fail, jobs move; at the high load some are preempted, and such a decision names all."""
+    cluster = powered(12) if fixed else Cluster.of_vms(CATALOG, 12)
+    workload = workload_on(cluster, 150, 4, load)
+    cause = Outages.of_each_node(12, Exponential(400.0), Exponential(60.0))
+    runs, named = [], []
+    for in_full in (False, True):
+        count: list[int] = []
+        features = [Failures([cause])]
+        result = simulate(workload, cluster, counting(count, in_full), seed=1, features=features)
+        runs.append(result.schedule_table())
+        named.append(sum(count))
+    assert runs[0].equals(runs[1])
+    assert (runs[0].groupby("job_id").size() > 1).any()
+    assert named[0] < part * named[1]
+
+
+@pytest.mark.parametrize("num_nodes", [10, 100])
+def test_a_decision_names_as_many_jobs_on_many_nodes_as_on_few(num_nodes):
+    """Jobs of whole nodes, half of these busy: what runs stays, so a decision names the job that came."""
+    times = np.full((400, 1, 5), np.inf)
+    times[:, 0, 4] = 0.5 * num_nodes
+    cluster = Cluster.of_nodes(NodeType("server", "A", 4, 1.0), num_nodes)
+    named: list[int] = []
+    result = simulate(elastic(times, np.arange(400.0)), cluster, counting(named))
+    assert result.reconfigurations.sum() == 0
+    assert (sum(named), max(named)) == (400, 1)
 
 
 def test_options_that_are_wrong_say_so():
