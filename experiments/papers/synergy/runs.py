@@ -141,7 +141,12 @@ def _draws(scale: Scale) -> list[Task]:
     def smaller(config: dict[str, Any]) -> None:
         _shorten_draw(config, LONG if scale == "paper" else LENGTHS["overload"], SERVERS[scale])
 
-    return [*_runs("draws", own, whole), *_runs("draws", other, smaller)]
+    def at_size(columns: Labels) -> bool:
+        return scale == "paper"
+
+    return [
+        *_runs("draws", own, whole), *_runs("draws", other, smaller), *_runs("released", at_size, whole),
+    ]  # fmt: skip
 
 
 def _shorten_draw(config: dict[str, Any], length: tuple[int, int, int], servers: int) -> None:
@@ -191,6 +196,8 @@ def _runs(
 
 
 def _cost_s(columns: Labels) -> float:
+    if columns["study"] == "released":
+        return 50.0 if columns["mechanism"] == "opt" else 18.0
     if columns["study"] == "draws":
         return 18.0 if columns["seed"] == PAPER_DRAW else 1.0
     return 5.0 if columns["mechanism"] == "opt" else 1.0
