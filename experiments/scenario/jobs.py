@@ -192,6 +192,7 @@ def _synergy(jobs: SynergyJobs, scenario: Scenario) -> Built:
             split=jobs.split,
             jobs_per_hour=jobs.jobs_per_hour,
             multi_gpu=jobs.multi_gpu,
+            gpu_law=jobs.gpu_law,
         )
     if ratio is not None:
         workload = with_durations_of(workload, base, spec, jobs.speeds == "released")

@@ -164,6 +164,8 @@ class SynergyJobs(Modelled):
     """shares of image, language and speech models"""
     multi_gpu: bool = False
     """whether jobs ask for several GPUs, too"""
+    gpu_law: Literal["philly", "gavel"] = "philly"
+    """law of the GPUs, with multi_gpu: of the Philly log, or of Gavel's extract of it"""
     draw: Literal["seeded", "released"] = "seeded"
     """jobs from the seed, or the very jobs of the released simulator"""
     draw_seed: Annotated[int, Field(ge=0)] = 42

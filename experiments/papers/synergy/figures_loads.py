@@ -28,6 +28,7 @@ from experiments.papers.synergy.tables import (
     SHORT_H,
     Table,
     by_length,
+    by_share,
     by_window,
     cells,
     draws,
@@ -42,6 +43,7 @@ from experiments.papers.synergy.tables import (
 )
 from experiments.pictures import plots
 from experiments.pictures.plots import PALETTE, PAPER
+from experiments.report.estimates import paired
 from experiments.report.experiment import Drawn
 from experiments.report.verdict import AMOUNT_MARGIN
 from experiments.sweep.results import Results
@@ -189,6 +191,36 @@ def several_gpus(results: Results, ordering: str, load: float) -> Drawn:
     return Drawn(
         figure, table[["ordering", "mechanism", "load", "seed", "mean_jct_h", "p95_jct_h"]], words
     )
+
+
+@PAGE.figure(
+    "figure_7_shares", "Figures 7 and 8 by share of the GPUs asked for",
+    "Gain of tune in average JCT (left) and in the 95th percentile of long jobs (right), jobs of several GPUs, released "
+    "rules, under two laws of GPUs: of the Philly log (1.45 GPUs a job) and of Gavel's extract of it (2.13). Dashed: the "
+    "paper's value. Below all GPUs there is hardly a queue. {windows}.",
+)  # fmt: skip
+def figure_7_shares(results: Results) -> Drawn:
+    table = by_share(results)
+    figure, axes = plots.canvas(1, 2)
+    titles = {"mean_jct_h": "average JCT", "long_p95_h": "95th percentile of long jobs"}
+    names = {
+        f"{o}, {law}": f"{o.upper()}, {law}'s law"
+        for law in ("philly", "gavel")
+        for o in ("las", "srtf")
+    }
+    for ax, (value, title), printed in zip(axes, titles.items(), ("multi", "las-p95"), strict=True):
+        ratio = paired(
+            table, "mechanism", *PAIR, value, by=["share", "seed", "ordering", "gpu_law"]
+        )
+        ratio = ratio.assign(line=ratio["ordering"] + ", " + ratio["gpu_law"])
+        shown = ratio if value == "mean_jct_h" else ratio[ratio["ordering"] == "las"]
+        plots.lines(ax, shown, "share", "ratio", "line", names, geometric=True)
+        plots.paper_line(ax, PAGE[printed].low, f"paper: {PAGE[printed].printed or '2'}")
+        ax.set(xlabel="GPUs asked for, % of all", ylabel="proportional / tune", title=title)
+        from_zero(ax)
+    plots.legends_below(figure, axes[0], axes[1], (2, 2))
+    kept = ["gpu_law", "share", "ordering", "mechanism", "seed", "mean_jct_h", "long_p95_h"]
+    return Drawn(figure, table[kept], {"windows": windows(results, "overload")})
 
 
 def _overload() -> dict[str, float]:
