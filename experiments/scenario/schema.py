@@ -210,6 +210,10 @@ class TraceJobs(Modelled):
     kind: Literal["philly", "philly-table", "gavel", "alibaba", "swf", "helios"]
     path: str = Field(examples=["cluster_job_log"])
     """file of the trace"""
+    between_h: list[NonNegative] | None = Field(
+        default=None, min_length=2, max_length=2, examples=[[2400, 3000]]
+    )
+    """only the jobs submitted from so many to so many hours after the first"""
     max_jobs: PositiveInt | None = Field(default=None, examples=[1000])
     """the first so many jobs only"""
     attempts: bool = False
