@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, cast, get_args
 
 from experiments.files import replacing, write_whole
 from experiments.papers.registry import chosen_papers, load, papers
 from experiments.report.contents import RUNS, VERDICTS, Claim, Figure, Paper, Scale, Text
+from experiments.report.outcomes import OUTCOMES
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+    from experiments.report.site import Page
     from experiments.sweep.executors import LocalPool
     from experiments.sweep.results import Results
     from experiments.sweep.task import Task
@@ -205,6 +208,20 @@ def _write_runs(results: Results, path: Path) -> str:
     return hashlib.sha256(versions.encode()).hexdigest()[:12]
 
 
+def _came_out(page: Page) -> Iterator[str]:
+    """How many printed numbers of a paper came out, and which did not and why, one line each."""
+    outcomes = Counter(one.outcome for one in page.printed)
+    if not outcomes:
+        return
+    counted = ", ".join(f"{outcomes[name]} {name}" for name in OUTCOMES if outcomes[name])
+    yield f"{page.paper.name}: of {outcomes.total()} printed numbers {counted}"
+    for one in page.printed:
+        if one.outcome in ("undetermined", "excluded", "open"):
+            row = one.row
+            ours = "" if row.ours is None else f", here {row.ours:.4g} {row.unit}".rstrip()
+            yield f"  {one.outcome}: {row.claim}: printed {row.paper_value}{ours}; {one.because}"
+
+
 def _report(
     out: Path, scale: str, done: int, failed: int, wall_s: float, problems: Sequence[str]
 ) -> None:
@@ -215,6 +232,8 @@ def _report(
     claims = [claim for page in pages for claim in page.claims]
     counts = {verdict: sum(c.verdict == verdict for c in claims) for verdict in VERDICTS}
     counted = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    for page in pages:
+        print(*_came_out(page), sep="\n")
     print(f"{done} runs done, {failed} failed, in {wall_s:.0f} s")
     for problem in problems:
         print(f"  {problem}")

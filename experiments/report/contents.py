@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 Scale = Literal["quick", "paper"]
 Verdict = Literal["reproduced", "partly", "not reproduced", "inconclusive", "not comparable", "new"]
 VERDICTS: tuple[str, ...] = get_args(Verdict)
-Label = Literal["derived", "variant", "textbook", "count"]
+Label = Literal["derived", "variant", "authors", "textbook", "count"]
 LABELS: tuple[str, ...] = get_args(Label)
 """Labels beside a verdict: what follows from the paper and is not printed, a reading chosen after the printed
-one failed, a formula of the textbooks, a count of settings."""
+one failed, the authors' own program, draw or data, a formula of the textbooks, a count of settings."""
 REFUTED: tuple[Verdict, ...] = ("partly", "not reproduced")
-"""Verdicts of a number that did not come out; with a proof it counts as refuted, without one as open."""
+"""Verdicts of a number that did not come out."""
 RUNS = "runs.parquet"
 """In a page's folder: its runs, one a row."""
 
@@ -69,6 +69,8 @@ class Claim:
     labels : of `LABELS`.
     proof : what shows the reason of a row that is "partly" or "not reproduced" by runs: a figure or a
         kind of run of the page, or a file of the repository; empty where nothing does.
+    reading : how the paper is read, of a number whose statement has several parts (FIFO, EDF and PS); the
+        rows of one reading count together. Empty: the row is a reading by itself.
     """
 
     paper: str
@@ -84,6 +86,7 @@ class Claim:
     published: str = ""
     labels: tuple[str, ...] = ()
     proof: str = ""
+    reading: str = ""
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:

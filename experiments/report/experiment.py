@@ -147,7 +147,7 @@ class Experiment:
         else:
             claim = judged(
                 *told, number.rule, ours, unit=number.unit, why=why,
-                times_of_another_machine=number.other_machine,
+                comparable=number.comparable,
             )  # fmt: skip
         found = f"no interval: {exact}" if exact else ""
         if interval and claim.ci_low is not None:
@@ -160,6 +160,7 @@ class Experiment:
             published=name,
             labels=tuple(dict.fromkeys((*number.labels, *labels))),
             proof=shown if claim.verdict in REFUTED else "",
+            reading=number.reading_of(words),
         )
 
     def rows_of(self, file: Path, labels: Sequence[str] = ()) -> Iterator[Claim]:

@@ -20,6 +20,7 @@ one unless it says otherwise.
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -52,7 +53,11 @@ class Number(BaseModel):
     unit : of the value; empty for a plain number.
     margin : share of the effect or amount by which ours may differ; None: the rule's own.
     printed : words of the paper, where they are more than the number ("< 60").
-    other_machine : a time that another machine took: shown, not judged.
+    comparable : False for a time that another machine took, or jobs that are not public: shown, not judged.
+    counts : the paper prints it; False where it follows from the paper, or stands elsewhere.
+    parts : words of the claim that name parts of the statement (``method``); a reading has to give them all.
+    unprinted : what decides the number and is not printed.
+    excluded : why no reading that the text allows gives it.
     labels : see `experiments.report.contents.LABELS`.
     proof : see `experiments.report.contents.Claim`.
     facts : the results that this number covers in the list of published results: place, quantity.
@@ -73,7 +78,11 @@ class Number(BaseModel):
     unit: str = ""
     margin: float | None = None
     printed: str = ""
-    other_machine: bool = False
+    comparable: bool = True
+    counts: bool = True
+    parts: tuple[str, ...] = ()
+    unprinted: str = ""
+    excluded: str = ""
     labels: tuple[Label, ...] = ()
     proof: str = ""
     facts: tuple[tuple[str, str], ...] = ()
@@ -89,6 +98,11 @@ class Number(BaseModel):
     def high(self) -> float:
         """The number, or the upper end of its range."""
         return self._ends[1]
+
+    def reading_of(self, words: Mapping[str, Any]) -> str:
+        """The words of a row that name no part of the statement; empty where it has no parts."""
+        told = ", ".join(str(word) for name, word in words.items() if name not in self.parts)
+        return (told or self.place) if self.parts else ""
 
     @property
     def _ends(self) -> tuple[float, float]:
@@ -140,6 +154,12 @@ def read_numbers(folder: Path) -> dict[str, Number]:
     """
     content = tomllib.loads((folder / FILE).read_text(encoding="utf-8"))
     return dict(_numbers(content.get("numbers", {}), "", {}))
+
+
+def numbers_of(paper: Paper) -> dict[str, Number]:
+    """The published numbers of a paper of the report; none where its package is not there."""
+    spec = importlib.util.find_spec(paper.module)
+    return {} if spec is None or spec.origin is None else read_numbers(Path(spec.origin).parent)
 
 
 def _numbers(

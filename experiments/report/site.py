@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.files import write_whole
 from experiments.report.contents import RUNS, VERDICTS, Claim, Figure, Paper, Text
+from experiments.report.outcomes import OUTCOMES, Printed, printed_numbers
 from experiments.report.thumbnails import thumbnail
 
 if TYPE_CHECKING:
@@ -64,6 +65,11 @@ class Page:
     runs: int = 0
     code: str = ""
     texts: Sequence[Text] = ()
+
+    @property
+    def printed(self) -> list[Printed]:
+        """The paper's printed numbers and what came of each."""
+        return printed_numbers(self.paper, self.claims)
 
     def figure_of(self, claim: Claim) -> Figure | None:
         """The figure that shows a claim, by the number in its place ("Section V, Figure 3")."""
@@ -140,28 +146,9 @@ def _plain(value: object) -> object:
     return float(f"{value:.9g}") if isinstance(value, float) else value
 
 
-WEAKEST_FIRST = ("not reproduced", "inconclusive", "partly", "reproduced", "not comparable")
-OUTCOMES = ("reproduced", "refuted with proof", "open", "not comparable")
-"""Of a printed number: with proof where runs show the reason of its weakest row, else open."""
-
-
-def printed_numbers(pages: Iterable[Page]) -> Counter[str]:
-    """The printed numbers of the papers by outcome, each counted once, by its weakest row.
-
-    Rows with a label and new ones, and those of our studies, are left out.
-    """
-    weakest: dict[tuple[str, str], Claim] = {}
-    for page in pages:
-        for claim in page.claims:
-            if page.paper.is_study or claim.labels or claim.verdict == "new":
-                continue
-            number = claim.paper, claim.published or f"{claim.place}: {claim.claim}"
-            both = weakest.get(number, claim), claim
-            weakest[number] = min(both, key=lambda row: WEAKEST_FIRST.index(row.verdict))
-    return Counter(
-        row.verdict if row.verdict in OUTCOMES else "refuted with proof" if row.proof else "open"
-        for row in weakest.values()
-    )
+def counts(pages: Iterable[Page]) -> Counter[str]:
+    """The printed numbers of pages by outcome."""
+    return Counter(one.outcome for page in pages for one in page.printed)
 
 
 def write_site(out: Path, scale: str, papers: Iterable[Paper]) -> list[Page]:
@@ -205,12 +192,8 @@ def _shared(out: Path, scale: str, pages: Sequence[Page]) -> dict[str, Any]:
         "verdicts": VERDICTS,
         "outcomes": OUTCOMES,
         "printed_numbers": {
-            **{
-                page.paper.name: printed_numbers([page])
-                for page in pages
-                if not page.paper.is_study
-            },
-            "all": printed_numbers(pages),
+            **{page.paper.name: counts([page]) for page in pages if not page.paper.is_study},
+            "all": counts(pages),
         },
         "labels": Counter(label for claim in claims for label in claim.labels),
         "single": False,

@@ -18,7 +18,7 @@ the whole confidence interval of ours, never at its middle alone:
 - **inconclusive**: the interval reaches from one of these to "not reproduced", or there is none
   because one observation says nothing of its error. The row says which of two it is: an interval
   that is wider than the margin needs more seeds, a narrower one is simply at the limit.
-- **not comparable**: a time that another machine or language took, or a ratio of such times.
+- **not comparable**: a time that another machine or language took, or a ratio of such times; jobs that are not public.
 - **new**: the paper has no such number.
 """
 
@@ -216,7 +216,7 @@ def judged(
     *,
     unit: str = "",
     why: str = "",
-    times_of_another_machine: bool = False,
+    comparable: bool = True,
     labels: tuple[str, ...] = (),
 ) -> Claim:
     """A row of the claims table with the verdict that the rule gives.
@@ -225,10 +225,10 @@ def judged(
     ----------
     why : the reason, wanted for everything but "reproduced"; left out of a row that is
         reproduced. An inconclusive row says first that its interval is too wide, or at a limit.
-    times_of_another_machine : the row is shown, and judged "not comparable" whatever it says.
+    comparable : False: the row is shown, and judged "not comparable" whatever it says.
     labels : see `experiments.report.contents.LABELS`.
     """
-    found: Verdict = "not comparable" if times_of_another_machine else verdict(published, ours)
+    found: Verdict = verdict(published, ours) if comparable else "not comparable"
     row = measured(paper, place, claim, ours, unit=unit, paper_value=published.printed, why=why)
     reason = "" if found == "reproduced" else row.why if found == "not comparable" else why
     if found == "inconclusive":

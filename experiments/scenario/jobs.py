@@ -218,6 +218,7 @@ def _synergy(jobs: SynergyJobs, scenario: Scenario) -> Built:
             split=jobs.split,
             jobs_per_hour=jobs.jobs_per_hour,
             multi_gpu=jobs.multi_gpu,
+            gpu_law=jobs.gpu_law,
         )
     if ratio is not None:
         workload = with_durations_of(workload, base, spec, jobs.speeds == "released")
@@ -242,14 +243,26 @@ def _released_draw(jobs: SynergyJobs, spec: NodeType) -> Workload:
 
 
 def _trace(jobs: TraceJobs, scenario: Scenario) -> Built:
+    from dataclasses import replace
+
+    import numpy as np
+
     from simulator.workloads.traces import FORMATS
 
     workload = _read_attempts(jobs) if jobs.attempts else FORMATS[jobs.kind].read(Path(jobs.path))
+    if jobs.between_h is not None:
+        first, last = jobs.between_h
+        after_h = (workload.submit_s - workload.submit_s.min()) / 3600
+        chosen = np.flatnonzero((first <= after_h) & (after_h < last))
+        if not len(chosen):
+            raise KeyedError(
+                "workload.between_h",
+                f"no job is submitted {first:g} to {last:g} h after the first, expected some of the {after_h.max():g} h",
+            )
+        workload = replace(workload, **workload.rows(chosen))
     if jobs.max_jobs is not None:
         workload = workload.head(jobs.max_jobs)
     if jobs.split is not None:
-        from dataclasses import replace
-
         from simulator.workloads.synergy import models_of_split
 
         workload = replace(workload, model=models_of_split(len(workload), jobs.split))

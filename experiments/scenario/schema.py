@@ -168,6 +168,8 @@ class SynergyJobs(Modelled):
     """shares of image, language and speech models"""
     multi_gpu: bool = False
     """whether jobs ask for several GPUs, too"""
+    gpu_law: Literal["philly", "gavel"] = "philly"
+    """law of the GPUs, with multi_gpu: of the Philly log, or of Gavel's extract of it"""
     draw: Literal["seeded", "released"] = "seeded"
     """jobs from the seed, or the very jobs of the released simulator"""
     draw_seed: Annotated[int, Field(ge=0)] = 42
@@ -217,6 +219,10 @@ class TraceJobs(Modelled):
     kind: Literal["philly", "philly-table", "gavel", "alibaba", "swf", "helios"]
     path: str = Field(examples=["cluster_job_log"])
     """file of the trace"""
+    between_h: list[NonNegative] | None = Field(
+        default=None, min_length=2, max_length=2, examples=[[2400, 3000]]
+    )
+    """only the jobs submitted from so many to so many hours after the first"""
     max_jobs: PositiveInt | None = Field(default=None, examples=[1000])
     """the first so many jobs only"""
     attempts: bool = False

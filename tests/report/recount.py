@@ -10,13 +10,12 @@ from experiments.report.published import Number
 
 CLOSE = 1e-6
 """Relative; claims.csv has nine digits."""
-PRESENT = {"published", "proof", "labels"}
+PRESENT = {"published", "proof", "labels", "reading"}
 """Columns of the present format."""
 WORKED_OUT = re.compile(
     r"no interval: (it is )?worked out(?! from the published)|a count of intervals"
 )
 """Reasons of rows that no run could have failed."""
-WEAKEST = ("not reproduced", "inconclusive", "partly", "reproduced", "not comparable")
 
 
 def read(path: Path) -> list[dict[str, str]]:
@@ -50,23 +49,38 @@ def wrong(rows: list[dict[str, str]], of: dict[tuple[str, str], Number]) -> list
     return found
 
 
-def outcomes(rows: list[dict[str, str]]) -> Counter[str]:
-    """Each printed number once, by its weakest row without a label."""
-    weakest: dict[tuple[str, str], dict[str, str]] = {}
-    for row in rows:
-        if row["published"] and not row["labels"] and row["verdict"] != "new":
-            key = row["paper"], row["published"]
-            both = weakest.get(key, row), row
-            weakest[key] = min(both, key=lambda r: WEAKEST.index(r["verdict"]))
-    return Counter(
-        {"reproduced": "reproduced", "not comparable": "not comparable"}.get(
-            row["verdict"],
-            "refuted with proof"
-            if row["proof"] and row["verdict"] in ("partly", "not reproduced")
-            else "open",
-        )
-        for row in weakest.values()
-    )
+def outcomes(rows: list[dict[str, str]], of: dict[tuple[str, str], Number]) -> Counter[str]:
+    """Each printed number once: five classes, from verdicts and intervals alone."""
+    found: Counter[str] = Counter()
+    for key, number in of.items():
+        judged = [
+            row for row in rows
+            if (row["paper"], row["published"]) == key and row["verdict"] != "new"
+        ]  # fmt: skip
+        if judged and number.counts:
+            found[_class(judged, number)] += 1
+    return found
+
+
+def _class(rows: list[dict[str, str]], number: Number) -> str:
+    shown = [row for row in rows if row["verdict"] != "not comparable"]
+    if not shown:
+        return "not comparable"
+    whole: dict[str, list[str]] = {}
+    for place, row in enumerate(shown):
+        whole.setdefault(row.get("reading") or f"row {place}", []).append(row["verdict"])
+    parts = max(len(verdicts) for verdicts in whole.values())
+    readings = [set(verdicts) for verdicts in whole.values() if len(verdicts) == parts]
+    if {"reproduced"} in readings:
+        return "reproduced"
+    if number.excluded and all(
+        "not reproduced" in r or ("partly" in r and "inconclusive" not in r) for r in readings
+    ):
+        return "excluded"
+    ends = [float(row[end] or row["ours"]) for row in shown for end in ("ci_low", "ci_high")]
+    if number.unprinted and min(ends) <= number.low and max(ends) >= number.high:
+        return "undetermined"
+    return "open"
 
 
 def _name(row: dict[str, str]) -> str:

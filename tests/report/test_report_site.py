@@ -16,8 +16,8 @@ from experiments.papers.registry import available, load, papers
 from experiments.papers.reproduce import _Drawing, _in_order, reproduce
 from experiments.report.contents import Claim, Paper, Text
 from experiments.report.site import (
+    counts,
     number,
-    printed_numbers,
     read_pages,
     seeds_listed,
     write_page,
@@ -77,22 +77,32 @@ def test_a_figure_of_numbers_alone_is_kept_and_shown(site, tmp_path):
     assert "figure_1.png" not in (tmp_path / "fake.html").read_text()
 
 
-def test_each_printed_number_counts_once_by_its_weakest_row_without_labels(site):
+def test_each_printed_number_counts_once_by_its_best_row_whatever_its_label(site):
     (page,) = read_pages(site, papers())
-    assert printed_numbers([page]) == {"open": 1, "reproduced": 1}
-    twice = [
-        Claim("fake", "", "a", 1.0, 1.0, published="x"),
-        Claim("fake", "", "b", 1.0, 3.0, verdict="not reproduced", why="?", published="x"),
-    ]
-    assert printed_numbers([replace(page, claims=twice)]) == {"open": 1}
-    shown = [twice[0], replace(twice[1], proof="figure_1")]
-    assert printed_numbers([replace(page, claims=shown)]) == {"refuted with proof": 1}
+    assert counts([page]) == {"reproduced": 1}
+    (mean,) = (claim for claim in page.claims if claim.published == "mean")
+    missed = replace(mean, verdict="not reproduced", why="?")
+    assert counts([replace(page, claims=[missed, mean])]) == {"reproduced": 1}
+    assert counts([replace(page, claims=[missed])]) == {"open": 1}
     ours = replace(page.paper, module="experiments.studies.fake")
-    assert not printed_numbers([replace(page, paper=ours)])
+    assert not counts([replace(page, paper=ours)])
     index = (site / "index.html").read_text()
     assert "1 count" in index
     row = index.partition(">fake</a></td>")[2].partition("</tr>")[0]
-    assert re.findall(r">(\d+)</td>", row) == ["2", "1", "0", "1", "0"]
+    assert re.findall(r">(\d+)</td>", row) == ["1", "1", "0", "0", "0", "0"]
+
+
+def test_each_number_that_is_not_reproduced_is_listed_with_its_reason(site, tmp_path):
+    (page,) = read_pages(site, papers())
+    (mean,) = (claim for claim in page.claims if claim.published == "mean")
+    missed = replace(mean, verdict="not reproduced", why="it is too wide")
+    assert "Each number that is not reproduced" in (site / "index.html").read_text()
+    assert "it is too wide" not in (site / "index.html").read_text()
+    (tmp_path / "fake").mkdir()
+    write_page(tmp_path, replace(page, claims=[missed], figures=[]))
+    write_site(tmp_path, "quick", papers())
+    assert ">open</td>" in (index := (tmp_path / "index.html").read_text())
+    assert "it is too wide" in index
 
 
 def test_texts_stand_above_the_figures_or_below_theirs(site):

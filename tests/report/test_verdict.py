@@ -169,7 +169,7 @@ def test_rows_of_the_table():
     assert (row.verdict, row.paper_value, row.unit) == ("inconclusive", 62, "%")
     assert row.why == f"{WIDE}; x"
     assert (row.ci_low, row.ci_high) == (20, 95)
-    elsewhere = {"unit": "s", "why": "C++", "times_of_another_machine": True}
+    elsewhere = {"unit": "s", "why": "C++", "comparable": False}
     row = judged("p", "", "time", at_most(1), 0.5, **elsewhere)
     assert (row.verdict, row.paper_value, row.why) == ("not comparable", "<= 1", "C++")
     row = judged("p", "", "saving", effect(62, none=0), 60.0, why="left out")

@@ -9,7 +9,7 @@ from experiments.scenario.schema import read_scenario
 from policies.synergy import ORDERINGS
 from simulator import InputError, Sensitivity
 from simulator.workloads.synergy import WholeIterations, deployment_trace
-from tests.command import done
+from tests.command import ROOT, done, refused
 
 TABLE = "job_id,submit_time_s,duration_s,num_gpus,virtual_cluster\n" + "".join(
     f"{i},{900 * i},{3000 + 500 * (i % 7)},{1 + i % 2},vc\n" for i in range(40)
@@ -49,6 +49,39 @@ def test_philly_table_with_models_of_a_split(tmp_path, split):
     # Never a queue: only image models, with more CPUs than their share, end before their duration.
     fastest = sum(3000 + 500 * (i % 7) for i in range(10, 30)) / 20
     assert (mean_s >= fastest) == (not split)
+
+
+def test_the_philly_command_on_a_generated_log(tmp_path):
+    """40 jobs an hour apart, of which those from 10 to 30 h count; the log has attempts and machines."""
+    log = [
+        {
+            "status": "Pass", "vc": "a", "jobid": f"application_{i}", "user": "u",
+            "submitted_time": f"2017-10-{1 + i // 24:02d} {i % 24:02d}:00:00",
+            "attempts": [{
+                "start_time": f"2017-10-{1 + i // 24:02d} {i % 24:02d}:00:00",
+                "end_time": f"2017-10-{1 + i // 24:02d} {i % 24:02d}:{10 + i:02d}:00",
+                "detail": [{"ip": "m1", "gpus": ["gpu0"]}],
+            }],
+        }
+        for i in range(40)
+    ]  # fmt: skip
+    (tmp_path / "log").write_text(json.dumps(log))
+    scenario = ROOT / "experiments" / "papers" / "synergy" / "philly_log.toml"
+    words = ("--set", f"workload.path={tmp_path / 'log'}", "--policy", "srtf+proportional")
+    smaller = (
+        "--set",
+        "workload.between_h=[10, 30]",
+        "--set",
+        "window=[5, 15]",
+        "--set",
+        "cluster.num_nodes=2",
+    )
+    found = summary(tmp_path / "out", scenario, *words, *smaller)
+    # Hours are whole rounds of 300 s, each job runs at once: jobs 15 to 24 take 25 to 34 minutes.
+    assert found["mean_jct_s"] == pytest.approx(60 * sum(10 + i for i in range(15, 25)) / 10)
+    none = refused("run", scenario, *words, *smaller, "--set", "workload.between_h=[50, 60]")
+    assert "between_h" in none
+    assert "50 to 60 h after the first" in none
 
 
 MECHANISMS = ("proportional", "greedy", "tune", "opt", "static")
@@ -106,8 +139,8 @@ def test_the_released_draw_is_one_key(tmp_path):
     drawn = workload_of(tmp_path, keys='draw = "released"')
     again = workload_of(tmp_path, policy="fifo", keys='draw = "released"\ndraw_seed = 42')
     other = workload_of(tmp_path, keys='draw = "released"\ndraw_seed = 7')
-    assert drawn.submit_s[:4].tolist() == again.submit_s[:4].tolist() == [30, 363, 467, 489]
-    assert other.submit_s[0] != 30
+    assert drawn.submit_s[:4].tolist() == again.submit_s[:4].tolist() == [409, 951, 1053, 1505]
+    assert other.submit_s[0] != 409
     with pytest.raises(InputError, match="multi_gpu"):
         workload_of(tmp_path, keys='draw = "released"\nmulti_gpu = true')
 

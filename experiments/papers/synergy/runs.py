@@ -49,6 +49,7 @@ SEEDS: dict[str, dict[Scale, int]] = {
     "pairs": {"quick": 3, "paper": 10},
     "few": {"quick": 3, "paper": 5},
     "shown": {"quick": 1, "paper": 5},
+    "above all GPUs": {"quick": 1, "paper": 5},
     "ten": {"quick": 1, "paper": 10},
     "one": {"quick": 1, "paper": 1},
     "later": {"quick": 0, "paper": 5},
@@ -67,7 +68,7 @@ def tasks(scale: Scale) -> list[Task]:
     found = [*_others(scale), *_draws(scale)]
     for name in (
         "single_gpu", "single_gpu_mechanisms", "cpu_ratios", "orderings", "fairness", "big_data",
-        "splits", "timelines", "philly",
+        "splits", "timelines", "philly", "overload",
     ):  # fmt: skip
         found += _study(scale, name)
     return found
@@ -119,6 +120,8 @@ def _group(name: str, columns: Labels) -> str:
         return drawn if mechanism == "proportional" else "none"
     if name == "timelines":
         return "one"
+    if name == "overload":
+        return "above all GPUs"
     if name == "big_data" and columns["split"] == W1:
         return "ten"
     return "released" if columns["released"] else "pairs"
@@ -141,7 +144,15 @@ def _draws(scale: Scale) -> list[Task]:
     def smaller(config: dict[str, Any]) -> None:
         _shorten_draw(config, LONG if scale == "paper" else LENGTHS["overload"], SERVERS[scale])
 
-    return [*_runs("draws", own, whole), *_runs("draws", other, smaller)]
+    def at_size(columns: Labels) -> bool:
+        return scale == "paper"
+
+    def as_is(config: dict[str, Any]) -> None:
+        """The file has the size."""
+
+    return [
+        *_runs("draws", own, whole), *_runs("draws", other, smaller), *_runs("released", at_size, as_is),
+    ]  # fmt: skip
 
 
 def _shorten_draw(config: dict[str, Any], length: tuple[int, int, int], servers: int) -> None:
@@ -176,6 +187,7 @@ def _runs(
             "seed": swept.get("workload.draw_seed", swept["seed"]),
             "split": "-".join(f"{part:g}" for part in split),
             "multi_gpu": bool(swept.get("workload.multi_gpu")),
+            "gpu_law": swept.get("workload.gpu_law", "philly"),
             "ratio": int(float(swept.get("cluster.cpus_per_node", 24.0) or 0) / 8),
             "fixed": "workload.durations_at_cpus_per_gpu" in swept,
             "released": bool({"workload.draw", "policy_options.released"} & set(swept)),
@@ -191,6 +203,10 @@ def _runs(
 
 
 def _cost_s(columns: Labels) -> float:
+    if columns["study"] == "released":
+        return 50.0 if columns["mechanism"] == "opt" else 200.0
+    if columns["study"] == "overload":
+        return 100.0
     if columns["study"] == "draws":
         return 18.0 if columns["seed"] == PAPER_DRAW else 1.0
     return 5.0 if columns["mechanism"] == "opt" else 1.0

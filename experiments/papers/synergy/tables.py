@@ -90,9 +90,9 @@ def jobs(results: Results, study: str, *, whole: bool = False, **labels: Scalar)
     return pd.concat(parts, ignore_index=True)
 
 
-def with_length(table: Table) -> Table:
-    """Jobs with ``length``: "short" where the JCT of the same job is below 4 h under tune."""
-    same = ["seed", "load", "job"]
+def with_length(table: Table, same: Sequence[str] = ("seed", "load", "job")) -> Table:
+    """Jobs with ``length``: "short" where the JCT of the ``same`` job is below 4 h under tune."""
+    same = list(same)
     tuned = table.loc[table["mechanism"] == "tune", [*same, "jct_h"]]
     joined = table.merge(tuned.rename(columns={"jct_h": "tuned_h"}), on=same)
     return joined.assign(length=np.where(joined.pop("tuned_h") < SHORT_H, "short", "long"))
@@ -105,6 +105,25 @@ def by_length(results: Results) -> Table:
     values = pd.DataFrame({"mean": groups.mean(), "p99": groups.quantile(0.99)}).reset_index()
     long = values.melt(["length", "mechanism", "seed"], var_name="value", value_name="hours")
     return long.assign(kind=long.pop("length") + "-" + long.pop("value"))
+
+
+MEAN_HOURS = (0.8 * (10**3 - 10**1.5) / 1.5 + 0.2 * (10**4 - 10**3)) / math.log(10) / 60
+"""Of a job with the law of Section 5.1, see `derived_trace`."""
+
+
+def by_share(results: Results) -> Table:
+    """Runs of jobs of several GPUs by ``share``, % of the GPUs that they ask for, with ``long_p95_h``."""
+    from simulator.workloads.synergy import gpu_demand_law
+
+    table = with_length(jobs(results, "overload"), same=["seed", "load", "job", "ordering"])
+    long = table[table["length"] == "long"]
+    p95 = long.groupby(["load", "ordering", "mechanism", "seed"])["jct_h"].quantile(0.95)
+    found = cells(results, "overload").join(
+        p95.rename("long_p95_h"), on=["load", "ordering", "mechanism", "seed"]
+    )
+    gpus = {law: float(np.dot(*gpu_demand_law(law))) for law in ("philly", "gavel")}
+    shares = found["load"] * found["gpu_law"].map(gpus) * MEAN_HOURS / 128
+    return found.assign(share=(100 * shares).round())
 
 
 def speedups(results: Results) -> Table:
@@ -177,16 +196,13 @@ def offered_load(jobs_per_hour: float, gpus: int, *, met: bool = True) -> float:
     """
     from simulator.workloads.synergy import TASKS, dnn_models, sensitivity_matrices
 
-    # The mean of 10^x minutes with the law of Section 5.1, see `derived_trace`.
-    short, long = (10**3 - 10**1.5) / 1.5, 10**4 - 10**3
-    mean_h = (0.8 * short + 0.2 * long) / math.log(10) / 60
     fastest = {n: float(m.relative.max()) for n, m in sensitivity_matrices().items()}
     gpu_hours = 0.0
     for task, share in zip(TASKS, (int(part) for part in W1.split("-")), strict=True):
         of_task = [
             1 / fastest[n.name] if met else 1.0 for n in dnn_models().values() if n.task == task
         ]
-        gpu_hours += share / 100 * mean_h * sum(of_task) / len(of_task)
+        gpu_hours += share / 100 * MEAN_HOURS * sum(of_task) / len(of_task)
     return jobs_per_hour * gpu_hours / gpus
 
 

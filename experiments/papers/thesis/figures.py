@@ -19,6 +19,7 @@ LABELS = {
     "edf": "EDF",
     "ps": "PS",
     "greedy": "greedy",
+    "greedy-released": "the authors' greedy",
     "randomised-greedy": "RG (best 5 %)",
     "randomised-all": "RG, all configurations",
     "randomised-own": "RG, own finishes counted",

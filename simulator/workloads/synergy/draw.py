@@ -1,9 +1,9 @@
 """The jobs that the released simulator draws, one for one: Python's own generator and its seed.
 
 The paper's largest gain (3.4 times at 9 jobs an hour) comes from one draw of this generator, seed 42.
-The order of the draws is part of it: first two numbers for each of the 31,762 jobs of the Philly
-log that the simulator reads, for their durations; then two for each job that is submitted, for its
-gap and for an integer that nothing uses.
+The order of the draws is part of it: two numbers for each of the 31,762 jobs of the Philly log, for
+their durations, which the simulator reads from a file; then, from a new generator with the same seed,
+two for each job that is submitted, for its gap and for an integer that nothing uses.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def released_draw(
     whole(1, "released draw", num_jobs=num_jobs)
     if not 0 < jobs_per_hour < math.inf:
         raise InputError(f"released draw: {jobs_per_hour} jobs/h, expected a number > 0")
-    rng = random.Random(seed)
-    minutes = [_minutes(rng) for _ in range(LOG_JOBS)]
+    of_log, rng = random.Random(seed), random.Random(seed)
+    minutes = [_minutes(of_log) for _ in range(min(LOG_JOBS, num_jobs))]
     models = models_by_deficit(num_jobs, split)
     seconds = {name: iteration_s(name, spec, released=True) for name in dict.fromkeys(models)}
     submit_s, duration_s = np.zeros(num_jobs), np.zeros(num_jobs)
