@@ -1,4 +1,4 @@
-"""How the time of a decision grows with the jobs that wait, policy by policy.
+"""Growth of the time of a decision with the jobs that wait, policy by policy.
 
 As many jobs wait from the start as is said. Then jobs come and end, about as many of one as of the other.
 

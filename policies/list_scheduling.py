@@ -93,7 +93,7 @@ class ListScheduling:
 
     @property
     def by(self) -> str:
-        """What the order goes by, in words (`policies.decision_trace`)."""
+        """The number by which jobs are ordered, in words (`policies.decision_trace`)."""
         return self.rank.by if self.rank else "submission"
 
     def ordered(self, view: View) -> Iterable[int]:

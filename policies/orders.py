@@ -58,7 +58,7 @@ class Preemptive:
 
     @property
     def by(self) -> str:
-        """What the order goes by, in words (`policies.decision_trace`)."""
+        """The number by which jobs are ordered, in words (`policies.decision_trace`)."""
         return self.rank.by
 
     def ordered(self, view: View) -> list[int]:

@@ -23,7 +23,9 @@ class FirstComeWithNotice:
     """
 
     name: ClassVar[str] = "fifo-with-notice"
-    _waiting: WaitingJobs = field(default_factory=lambda: WaitingJobs(None, demand), repr=False)
+    _waiting: WaitingJobs = field(
+        default_factory=lambda: WaitingJobs(None, demand), init=False, repr=False
+    )
 
     def decide(self, view: View) -> Decision:
         """Move first, then start."""

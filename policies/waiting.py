@@ -181,7 +181,7 @@ class Line:
 
     @property
     def kind(self) -> Any:
-        """What the first job has in common with others."""
+        """The kind of the first job."""
         return self._tops[0][1]
 
     def next(self, taken: bool) -> None:

@@ -116,7 +116,7 @@ class Capacity:
         quota, level = tenants_of(view).quota, Levels(None).of
         lines = self._waiting.lines(view, lambda kind: kind[0])
         while lines and capacity.free.total_gpus >= 1:
-            t = min(lines, key=lambda t: (level(capacity.gpus[t] / quota[t]), t))
+            t = min(lines, key=lambda t: (level(float(capacity.gpus[t] / quota[t])), t))
             lines[t].next(taken=capacity.start(lines[t].head))
             if not lines[t]:
                 del lines[t]
