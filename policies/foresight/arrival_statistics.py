@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from policies.foresight.machines import Machines
-from policies.foresight.price import SEEN, Demand
+from policies.foresight.price import DEVIATIONS, SEEN, Demand
 from policies.foresight.value import NEVER_S
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray, IntArray
@@ -25,8 +25,6 @@ class ArrivalStatistics:
     ----------
     times_s : ``(n, C)`` of the whole job on each configuration, s.
     weight_per_s, fastest_s, slack_s : ``(n,)``; slack: due date less submission.
-    median_odds : of the last jobs, what a second of lateness costs over a second of lease on the
-        configuration that is cheapest; infinite or NaN where that costs nothing.
     """
 
     def __init__(self, machines: Machines) -> None:
@@ -35,8 +33,6 @@ class ArrivalStatistics:
         self._columns = np.empty((3, 0))
         self._times = np.empty((0, len(machines.config_type)))
         self._first_s = self._last_s = 0.0
-        self._odds: list[float] = []
-        self.median_odds = 0.0
 
     def __len__(self) -> int:
         return len(self._row)
@@ -101,23 +97,22 @@ class ArrivalStatistics:
         self._last_s = float(submit[-1])
         for job in new.tolist():
             self._row[job] = len(self._row)
-        price = machines.config_price_per_s[machines.cheapest(times)]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            self._odds.extend((workload.weight_per_s[new] / price).tolist())
-        self.median_odds = float(np.median(self._odds[-SEEN:]))
 
     def mean_gap_s(self, now_s: float) -> float:
         """tau: observed mean time between arrivals, with one more gap of a guessed length."""
         prior = PRIOR * float(np.median(self.fastest_s))
         return (now_s - self._first_s + prior) / len(self)
 
-    def demand(self, view: View, rows: IntArray, forecast: float, weigh: bool = True) -> Demand:
+    def demand(
+        self, view: View, rows: IntArray, forecast: float, dispersion: float, weigh: bool = True
+    ) -> Demand:
         """Demand for node-time in the window to come: the active jobs, and jobs like the last ones.
 
         Parameters
         ----------
         rows : of the active jobs.
         forecast : phi, factor on the expected arrivals.
+        dispersion : variance of the number of arrivals over its mean.
         weigh : active jobs count as far as they fall into the window.
 
         The window T is the median of the lives of the last jobs, from submission to due date, within
@@ -130,15 +125,18 @@ class ArrivalStatistics:
         # An arrival at a uniform instant of the window has only the rest of it.
         inside = np.where(window <= life, window / (2 * life), 1 - life / (2 * window))
         rate = 1.0 / max(self.mean_gap_s(view.now_s), view.now_s - self._last_s)
-        arrivals = np.full(len(last), forecast * rate * window / len(last))
+        expected = rate * window
+        number = np.maximum(forecast * expected + np.sqrt(dispersion * expected) * DEVIATIONS, 0.0)
+        arrivals = np.outer(number / len(last), inside)
         due_in = due_in_s(view)
         left = np.maximum(due_in, view.remaining * self.fastest_s[rows])
         part = np.minimum(1.0, window / left) if weigh else np.ones(len(rows))
+        active = np.broadcast_to(part, (len(number), len(rows)))
         return Demand(
             rows=np.concatenate([rows, last]),
             work=np.concatenate([view.remaining, np.ones(len(last))]),
             due_in_s=np.concatenate([due_in, slack]),
-            part=np.concatenate([part, arrivals * inside]),
+            part=np.concatenate([active, arrivals], axis=1),
             window_s=window,
         )
 

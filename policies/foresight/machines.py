@@ -1,4 +1,14 @@
-"""Configurations of jobs and their costs, in the arrays that the method reads."""
+"""Configurations of jobs and their costs, in the arrays that the method reads.
+
+Where nodes have their type, all N of them are paid at c a second until the last job ends, used or not:
+N c C, with C >= end_j for every job, and N C >= S, the node-seconds of all jobs. In the linear program
+that minimises N c C plus tardiness, with mu the price of the second limit and nu_j those of the first,
+C gives N mu + sum nu_j = N c. So a node-second of work costs mu = c where the work determines the end
+(nu = 0), although it costs nothing at the moment at which it is done: less where the nodes wait for the
+last arrivals, never more. Two prices follow. A step on a node that is paid in any case costs nothing: opening it costs
+what comes on top of the idle node. The work that a step saves would cost the full price later:
+configurations pay their share of it. A node of VMs is paid while it is open, so both are its price.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +30,12 @@ class Machines:
     Attributes
     ----------
     gpus : ``(V,)`` GPUs of a node.
-    node_price_per_s : ``(V, G + 1)`` what a decision can change of a node's price, by GPUs in use:
-        all of it for a VM, which is closed while it is empty; what comes on top of the idle node
-        where nodes have their type.
+    node_price_per_s : ``(V, G + 1)`` of opening a node for a step, by GPUs in use: all of its price for
+        a VM, which is closed while it is empty; what comes on top of the idle node where nodes have
+        their type.
     config_type, config_gpus : ``(C,)`` the configurations k = (v, g).
-    config_price_per_s : ``(C,)`` p_k, the least price of g GPUs of a node, whatever runs beside.
+    config_price_per_s : ``(C,)`` p_k, the least share of a node's full price that g GPUs pay, whatever
+        runs beside.
     config_share : ``(C,)`` s_k = g / G_v.
     nodes_of_type : ``(V,)`` this controller's nodes, or None where every node can have any type.
     num_nodes : this controller's nodes.
@@ -54,16 +65,16 @@ class Machines:
                 )
         gpus = np.array([int(t.gpus) for t in cluster.node_types], dtype=np.int64)
         price = node_price_per_hour(cluster) / SECONDS_PER_HOUR
-        count = None
+        opening, count = price, None
         if cluster.node_type_of is not None:
-            price = np.maximum(price - price[:, :1], 0.0)
+            opening = np.maximum(price - price[:, :1], 0.0)
             mine = np.asarray(cluster.node_type_of)[nodes]
             count = np.bincount(mine, minlength=len(gpus))
         exists = np.ones(len(gpus), dtype=bool) if count is None else count > 0
         v, g = np.nonzero((np.arange(price.shape[1]) >= 1) & exists[:, None] & np.isfinite(price))
         return cls(
             gpus=gpus,
-            node_price_per_s=price,
+            node_price_per_s=opening,
             config_type=v,
             config_gpus=g,
             config_price_per_s=share_price_per_s(price, gpus)[v, g],
@@ -94,14 +105,6 @@ class Machines:
         """Configuration by node type and GPUs."""
         pairs = zip(self.config_type.tolist(), self.config_gpus.tolist(), strict=True)
         return {pair: k for k, pair in enumerate(pairs)}
-
-    def cheapest(self, times_s: FloatArray) -> IntArray:
-        """``(n,)`` the configuration on which each job costs least, of ``(n, C)`` times."""
-        possible = np.isfinite(times_s)
-        cost = np.where(possible, times_s, 0.0) * self.config_price_per_s
-        cost[~possible] = np.inf
-        cheapest: IntArray = cost.argmin(axis=1)
-        return cheapest
 
 
 def share_price_per_s(node_price: FloatArray, gpus: IntArray) -> FloatArray:

@@ -33,18 +33,6 @@ from simulator.model.contract import LEAST_AGAIN_S, Decision, View
 RATIO_ROUNDS = 12
 """Steps of Dinkelbach's method for the best ratio of gain to price."""
 
-ODDS = 100.0
-"""A second of lateness that is worth more seconds of lease than this calls for caution."""
-
-CAUTION = 2.0 / 3.0
-"""Growth of caution with the logarithm of the odds beyond `ODDS`."""
-
-MOST_CAUTION = 3.0
-
-LEAST_GAIN = 1e-6
-"""Value of any progress, relative to the largest gain: nodes that cost nothing stand idle for
-nobody, and short jobs go first there."""
-
 
 @register("foresight", requires=("nodes", "one-node", "objective"))
 @dataclass
@@ -54,13 +42,16 @@ class Foresight:
     Parameters
     ----------
     tilt : c, gains count 1 + c times: how much more a second of work now is worth than one later.
-    forecast : phi, factor on the arrivals expected in the window; 0: none are.
+    forecast : phi, factor on the arrivals expected in the window; 0: none are expected.
+    dispersion : variance of the number of arrivals in the window over its mean; 0: it is known.
     spare : eta, part of the node-time that can be used.
     mip_gap : gap of the packing at which to stop, relative to half the sum of its gains and prices.
     price : whether node-time has a price beside the lease.
     deferral : whether the price knows that work can wait until the window has passed.
     weigh : whether active jobs count in the price as far as they fall into the window.
-    caution : whether jobs whose lateness is worth far more than their lease are kept running.
+    haste : value of doing in a step all that is left of a job, relative to the largest gain of any
+        job. The default decides ties only: nodes that cost nothing stand idle for nobody, and short jobs go
+        first there. More of it shortens completion times, and costs more.
     two_steps : whether the step to the next decision is random (two lengths), or the mean gap.
     wake_up : whether to ask for the next decision after one mean gap between arrivals.
     hull : whether the value of a job lets it change its configuration on the way.
@@ -73,12 +64,13 @@ class Foresight:
 
     tilt: float = 0.3
     forecast: float = 0.5
+    dispersion: float = 3.0
+    haste: float = 1e-6
     spare: float = 0.9
     mip_gap: float = 3e-3
     price: bool = True
     deferral: bool = True
     weigh: bool = True
-    caution: bool = True
     two_steps: bool = True
     wake_up: bool = True
     hull: bool = True
@@ -90,6 +82,8 @@ class Foresight:
         for option, low, high in (
             ("tilt", 0.0, 100.0),
             ("forecast", 0.0, 100.0),
+            ("dispersion", 0.0, 100.0),
+            ("haste", 0.0, 100.0),
             ("spare", 1e-3, 1.0),
             ("mip_gap", 0.0, 1.0),
             ("exact_up_to", 0.0, 1e9),
@@ -111,9 +105,8 @@ class Foresight:
         machines = self._machines.up(view.cluster, view.nodes)
         rows = self._statistics.update(view)
         tau = self._statistics.mean_gap_s(view.now_s)
-        caution = self._caution(machines)
-        node_price = 0.0 if caution else self._node_price(view, rows)
-        gain, step_s = self._gains(view, machines, rows, node_price, tau, caution)
+        node_price = self._node_price(view, rows)
+        gain, step_s = self._gains(view, machines, rows, node_price, tau)
         if machines is not self._machines and machines.nodes_of_type is not None:
             gain[:, machines.nodes_of_type[machines.config_type] == 0] = -np.inf  # all down
         packed = self._pack(machines, gain, step_s)
@@ -121,7 +114,6 @@ class Foresight:
             "gain": packed.value,
             "bound": packed.bound,
             "node_price_per_hour": 3600.0 * node_price,
-            "caution": caution,
             "method": packed.method,
         }
         if packed.method == "ascent":
@@ -129,27 +121,13 @@ class Foresight:
         again_s = max(tau, LEAST_AGAIN_S) if self.wake_up else None
         return Decision(placements_of(packed.assignments, view), info=info, again_s=again_s)
 
-    def _caution(self, machines: Machines) -> float:
-        """Additional value of a job that runs at all: by the median odds of the jobs seen.
-
-        Where lateness is worth a thousand leases, a plan that is just in time is ruined by one
-        burst, and the price of node-time jumps between nothing and the weights. So it is left out
-        there, and the caution takes its place.
-        """
-        if not self.caution:
-            return 0.0
-        odds = self._statistics.median_odds
-        if not ODDS < odds < math.inf:
-            return 0.0
-        return min(CAUTION * math.log(odds / ODDS), MOST_CAUTION)
-
     def _node_price(self, view: View, rows: IntArray) -> float:
         """lambda, per second of a node of the fastest type."""
         statistics = self._statistics
         if not self.price:
             return 0.0
         self._grid.update(statistics.times_s, statistics.weight_per_s)
-        demand = statistics.demand(view, rows, self.forecast, self.weigh)
+        demand = statistics.demand(view, rows, self.forecast, self.dispersion, self.weigh)
         slopes = slopes_of(statistics.weight_per_s[demand.rows])
         return self._grid.best(demand, slopes, self.spare, self.deferral)
 
@@ -160,7 +138,6 @@ class Foresight:
         rows: IntArray,
         node_price: float,
         tau: float,
-        caution: float,
     ) -> tuple[FloatArray, float]:
         """``(n, C)`` what each job gains on each configuration, and the mean step."""
         times, weight = self._statistics.times_s[rows], self._statistics.weight_per_s[rows]
@@ -174,11 +151,7 @@ class Foresight:
             gain += part * step_gain(value, view.remaining, due, weight, times, step_s, speed)
             mean += part * step_s
         tilted = (1.0 + self.tilt) * gain
-        if caution:
-            cheapest = machines.cheapest(times)
-            least = np.maximum(gain[np.arange(len(gain)), cheapest], 0.0)
-            tilted += caution * np.minimum(gain, least[:, None])
-        return tilted + _progress(times, view.remaining, tilted, mean), mean
+        return tilted + self.haste * _progress(times, view.remaining, tilted, mean), mean
 
     def _pack(self, machines: Machines, gain: FloatArray, step_s: float) -> Packed:
         """The best packing; where none pays, the one of the best ratio of gain to price."""
@@ -245,10 +218,10 @@ def _speed(view: View, machines: Machines, times_s: FloatArray, tau: float) -> F
 def _progress(
     times_s: FloatArray, remaining: FloatArray, gain: FloatArray, step_s: float
 ) -> FloatArray:
-    """``(n, C)`` part of what is left that a step does, as a gain that decides ties only."""
+    """``(n, C)`` part of what is left that a step does, in units of the largest gain."""
     largest = float(np.max(gain, initial=0.0, where=np.isfinite(gain)))
     done = np.minimum(step_s / (remaining[:, None] * times_s), 1.0)
-    return LEAST_GAIN * (largest if largest > 0.0 else 1.0) * done
+    return (largest if largest > 0.0 else 1.0) * done
 
 
 def _earned(gain: FloatArray, machines: Machines, packed: Packed) -> float:

@@ -12,6 +12,10 @@ runs over the active jobs, with b_j = min(1, T / W_j) the part of job j's life W
 its shortest time left) that falls into the window, and over the jobs expected to arrive in it,
 drawn from those seen.
 
+How many arrive is random, and the best price is not linear in their number: where lateness costs a thousand
+times the lease, it is nothing while the jobs fit, and near the weights when they do not. So the price is
+the expected one, over a normally distributed number of arrivals (Gauss-Hermite quadrature).
+
 Where node types are fixed, a second of a node of type v costs lambda omega_v, with omega_v how much
 faster its nodes get on with the jobs seen than those of the best type do: one price of work, whatever
 node does it. A price for each type by itself would be a tighter dual, but coordinate ascent, which is
@@ -34,6 +38,11 @@ PRICES = 24
 TOP = 30.0
 """Top of the grid over the median weight of the jobs seen."""
 
+DEVIATIONS, CHANCES = np.polynomial.hermite_e.hermegauss(5)
+"""Points of a standard normal distribution, and their weights."""
+
+CHANCES /= CHANCES.sum()
+
 SEEN = 100
 """Jobs that the forecast is drawn from: the last ones that were submitted."""
 
@@ -47,7 +56,8 @@ class Demand:
     rows : ``(n,)`` rows of the statistics of jobs seen.
     work : ``(n,)`` r, the fraction of the work left.
     due_in_s : ``(n,)`` d.
-    part : ``(n,)`` b, how much of the job falls into the window.
+    part : ``(P, n)`` b, how much of the job falls into the window, for each of `DEVIATIONS` of the number
+        of arrivals.
     window_s : T.
     """
 
@@ -119,13 +129,14 @@ class PriceGrid:
         return result
 
     def best(self, demand: Demand, slopes: FloatArray, spare: float, deferral: bool) -> float:
-        """The price lambda that maximises the dual; 0 where no lateness costs anything."""
+        """The price lambda that maximises the dual, on average; 0 where no lateness costs anything."""
         if not self.prices[-1]:
             return 0.0
-        return peak(self.prices, self.dual(demand, slopes, spare, deferral))
+        duals = self.dual(demand, slopes, spare, deferral)
+        return float(CHANCES @ [peak(self.prices, dual) for dual in duals])
 
     def dual(self, demand: Demand, slopes: FloatArray, spare: float, deferral: bool) -> FloatArray:
-        """``(L,)`` the dual on the grid of prices.
+        """``(P, L)`` the dual on the grid of prices.
 
         Parameters
         ----------

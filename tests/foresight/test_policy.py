@@ -12,7 +12,7 @@ from experiments.analysis.lagrangian import lagrangian
 from policies import make_policy
 from policies.foresight.arrival_statistics import ArrivalStatistics
 from policies.foresight.machines import Machines
-from policies.foresight.price import Demand, PriceGrid, peak
+from policies.foresight.price import CHANCES, DEVIATIONS, Demand, PriceGrid, peak
 from policies.foresight.value import slopes_of
 from simulator import (
     Cluster,
@@ -118,11 +118,35 @@ def test_equal_jobs_by_the_dozen():
 
 
 def test_jobs_of_fixed_demand_are_sequenced():
-    """Nodes that cost nothing more, no due dates: the shortest job goes first."""
-    result = run(fixed([0, 0, 0], [1000, 100, 300], [4, 4, 2]), nodes(4, price_per_hour=3.0))
+    """Nodes that cost nothing, no due dates: the shortest job goes first."""
+    result = run(fixed([0, 0, 0], [1000, 100, 300], [4, 4, 2]), nodes(4))
     check(result)
     assert result.completion_s[1] == 100.0
     assert result.completion_s[0] == max(result.completion_s)
+
+
+def test_gpus_of_a_leased_node_are_not_free():
+    """Two GPUs, leased to the end. Alone the short job takes 20 s on one GPU and 12 s on both, the long one 100 s on
+    either. A step of a second saves 10 / 12 node-seconds of the short job on both, and 10 / 20 + 50 / 100 of the jobs side by side."""
+    times = [[[INF, 20.0, 12.0]], [[INF, 100.0, 100.0]]]
+    result = run(elastic(times), nodes(2, price_per_hour=3.0))
+    assert result.completion_s.tolist() == [20.0, 100.0]
+    assert result.total_cost == pytest.approx(3.0 * 100 / 3600)
+
+
+@pytest.mark.parametrize(("haste", "end_s"), [(1e-6, 100.0), (10.0, 56.25)])
+def test_haste_takes_the_dearer_machine(haste, end_s):
+    """A VM that is twice as fast for three times the price p. The work costs 100 p, and gains count 1.3 times.
+
+    The first step of x = 3.97 s is worth 1.3 p x - p x on the slow one, and 2.6 p x - 3 p x on the fast one. With haste h,
+    h 2.6 p x times x / 100 or x / 50 is added: the fast one is better from h = 0.7 / (0.026 x) = 6.8 on.
+    The decisions after it are at 6.25, 18.75 and 43.75 s. Then an eighth is left, a step does it on either, and the slow one
+    takes 12.5 s.
+    """
+    types = (NodeType("slow", "A", 1, 1.0), NodeType("fast", "B", 1, 3.0))
+    work = elastic([[[INF, 100.0], [INF, 50.0]]], due_s=[1000.0], weight_per_s=[1e-4])
+    policy = make_policy("foresight", haste=haste, price=False)
+    assert simulate(work, Cluster.of_vms(types, 1), policy).completion_s.tolist() == [end_s]
 
 
 def test_a_job_that_fits_on_no_node_is_one_line():
@@ -132,7 +156,14 @@ def test_a_job_that_fits_on_no_node_is_one_line():
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("tilt", -1.0), ("spare", 0.0), ("forecast", float("nan")), ("mip_gap", 2.0)],
+    [
+        ("tilt", -1.0),
+        ("haste", -1.0),
+        ("dispersion", INF),
+        ("spare", 0.0),
+        ("forecast", float("nan")),
+        ("mip_gap", 2.0),
+    ],
 )
 def test_options_out_of_range(option, value):
     with pytest.raises(InputError, match=f"foresight: {option} is"):
@@ -223,9 +254,10 @@ def test_the_dual_is_concave_and_its_peak_is_found():
         def decide(self, view: View) -> Decision:
             rows = statistics.update(view)
             grid.update(statistics.times_s, statistics.weight_per_s)
-            demand = statistics.demand(view, rows, 0.5)
+            demand = statistics.demand(view, rows, 0.5, 3.0)
             slopes = slopes_of(statistics.weight_per_s[demand.rows])
-            seen.extend(grid.dual(demand, slopes, 0.9, deferral) for deferral in (True, False))
+            for deferral in (True, False):
+                seen.extend(grid.dual(demand, slopes, 0.9, deferral))
             return make_policy("greedy").decide(view)
 
     simulate(workload.head(20), cluster, Spy(), seed=1)
@@ -242,14 +274,30 @@ def test_the_dual_without_the_hull():
     times, weight = np.array([[100.0, np.inf, 40.0]]), np.array([0.01])
     grid = PriceGrid(machines, hull=False)
     grid.update(times, weight)
-    demand = Demand(np.array([0]), np.ones(1), np.array([70.0]), np.ones(1), 200.0)
+    demand = Demand(np.array([0]), np.ones(1), np.array([70.0]), np.ones((1, 1)), 200.0)
     p, mu = 2.5 / 3600, grid.prices
     slow, fast = 100 * (p + mu) / 3 + 0.01 * 30, 40 * (p + mu)
     later = min(100 * p / 3 + 0.01 * 230, 40 * p + 0.01 * 170)
     now, supply = np.minimum(slow, fast), mu * 0.9 * 200
     slopes = slopes_of(weight)
-    assert grid.dual(demand, slopes, 0.9, False) == pytest.approx(now - supply)
-    assert grid.dual(demand, slopes, 0.9, True) == pytest.approx(np.minimum(now, later) - supply)
+    for deferral, cost in ((False, now), (True, np.minimum(now, later))):
+        (dual,) = grid.dual(demand, slopes, 0.9, deferral)
+        assert dual == pytest.approx(cost - supply)
+
+
+def test_the_price_is_the_expected_one():
+    """A window of 100 s on one node of one GPU, and late jobs of 50 s: 0, 0, 1, 2 or 3 of them, at five points of the number.
+
+    At nine tenths of the window one fits, and two or three do not: no price, or the top of the grid.
+    """
+    cluster = Cluster.of_vms(CATALOG[:1], 1)
+    grid = PriceGrid(Machines.of(cluster, cluster.nodes_of(0)))
+    weight = np.array([0.01])
+    grid.update(np.array([[50.0]]), weight)
+    part = np.array([[0.0], [0.0], [1.0], [2.0], [3.0]])
+    demand = Demand(np.array([0]), np.ones(1), np.zeros(1), part, 100.0)
+    found = grid.best(demand, slopes_of(weight), 0.9, deferral=False)
+    assert found == pytest.approx(grid.prices[-1] * CHANCES[3:].sum())
 
 
 def test_peak_of_a_parabola():
@@ -276,7 +324,8 @@ def test_who_wants_node_time_by_hand():
 
     The window is the median of 300 and 200 s. a lives 300 s, so an arrival like it falls into the window with
     250 / 600; b lives 200 s, 1 - 200 / 500. Of a's 260 s to its due date 250 are in the window, of b's work all.
-    The mean gap is (40 + 150 / 8) / 2 = 29.375 s.
+    The mean gap is (40 + 150 / 8) / 2 = 29.375 s, so that 250 / 29.375 arrivals are expected. Their variance is twice
+    as large. Half of them are reckoned with, and never less than none.
     """
     cluster = Cluster.of_vms(CATALOG[:1], 1)
     statistics = ArrivalStatistics(Machines.of(cluster, cluster.nodes_of(0)))
@@ -287,17 +336,20 @@ def test_who_wants_node_time_by_hand():
     class Spy:
         def decide(self, view: View) -> Decision:
             rows = statistics.update(view)
-            seen.append(statistics.demand(view, rows, 0.5))
+            seen.append(statistics.demand(view, rows, 0.5, 2.0))
             idle = view.now_s < 40.0
             return Decision([]) if idle else make_policy("fifo").decide(view)
 
     simulate(work, cluster, Spy())
     demand = seen[1]
-    arrivals = 0.5 * 250.0 / 29.375 / 2
+    expected = 250.0 / 29.375
+    numbers = [max(0.5 * expected + z * (2 * expected) ** 0.5, 0.0) for z in DEVIATIONS]
+    assert numbers[0] == numbers[1] == 0.0 < numbers[2] < numbers[3]
     assert demand.window_s == pytest.approx(250.0)
     assert demand.due_in_s.tolist() == pytest.approx([260.0, 100.0, 300.0, 100.0])
-    expected = [250 / 260, 1.0, arrivals * 250 / 600, arrivals * (1 - 200 / 500)]
-    assert demand.part.tolist() == pytest.approx(expected)
+    for part, number in zip(demand.part, numbers, strict=True):
+        arrivals = [number / 2 * 250 / 600, number / 2 * (1 - 200 / 500)]
+        assert part.tolist() == pytest.approx([250 / 260, 1.0, *arrivals])
 
 
 @pytest.mark.parametrize(("two_steps", "step_s"), [(True, 7.9325), (False, 12.5)])
@@ -307,8 +359,6 @@ def test_the_steps_by_hand(two_steps, step_s):
     Running it for a step saves the lateness of that step; what it costs is paid in any case.
     """
     work = elastic([[[np.inf, 100.0]]], due_s=[0.0], weight_per_s=[0.01])
-    policy = make_policy(
-        "foresight", two_steps=two_steps, tilt=0.0, price=False, caution=False, hull=False
-    )
+    policy = make_policy("foresight", two_steps=two_steps, tilt=0.0, price=False, hull=False)
     table = simulate(work, Cluster.of_vms(CATALOG[:1], 1), policy).decisions_table()
     assert table["gain"].iloc[0] == pytest.approx(0.01 * step_s, rel=1e-3)

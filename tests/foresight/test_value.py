@@ -11,6 +11,7 @@ from policies.foresight.value import NEVER_S, SingleValue, Value, slopes_of, ste
 from simulator.workloads import andreas
 from simulator.workloads.catalogs import read_catalog
 from simulator.workloads.hierarchical import HierarchicalScenario, generate
+from tests.core.jobs import nodes
 
 quick = settings(max_examples=40, deadline=None, derandomize=True)
 
@@ -131,6 +132,14 @@ def test_nodes_of_fixed_type_pay_what_comes_on_top_of_idling():
     difference = without.node_price_per_s[0, 1] - with_idle.node_price_per_s[0, 1]
     assert difference == pytest.approx(idle)
     assert with_idle.by_use
+    assert (with_idle.config_price_per_s == without.config_price_per_s).all()  # the full price
+
+
+def test_a_step_on_a_leased_node_is_free_and_work_pays_its_share():
+    cluster = nodes(4, 2, price_per_hour=3.0)
+    machines = Machines.of(cluster, cluster.nodes_of(0))
+    assert not machines.node_price_per_s.any()
+    assert machines.config_price_per_s == pytest.approx(3.0 / 3600 * machines.config_gpus / 4)
 
 
 def test_prices_of_vms_are_the_catalogue_s():

@@ -164,10 +164,11 @@ def verdict_of(runs: Results, text: str) -> str:
 
 
 def test_foresight(tmp_path):
-    scalars = {"run_scenario": {"total_cost": 100.0}, "run_bounds": {"best": 10.0}}
+    costs = {"total_cost": 100.0, "mean_jct_s": 1000.0}
+    scalars = {"run_scenario": costs, "run_bounds": {"best": 10.0}}
     drawn = foresight.PAGE.figures(results(foresight.PAGE, scalars, {}), tmp_path)
     headings(drawn)
-    assert len(drawn) == 5
+    assert len(drawn) == 6
 
 
 @pytest.mark.slow

@@ -47,6 +47,7 @@ QUICK_RELEASED = "2021-5"
 QUICK_PARTS = "energy-10"
 PARTS = ("parts_vms", "parts_energy")
 DISTURBED = ("disturbed_2021", "disturbed_hierarchical", "disturbed_energy")
+HASTE = ("haste",)
 SELF_TIMED = "@self-timed"
 BOUNDED = 20
 """Largest number of nodes with the bounds that share nodes between jobs."""
@@ -65,6 +66,7 @@ def tasks(scale: Scale) -> list[Task]:
         *_released(scale),
         *_parts(scale),
         *_disturbed(scale),
+        *_haste(scale),
         *_brackets(scale),
     ]
 
@@ -116,6 +118,16 @@ def _disturbed(scale: Scale) -> list[Task]:
     for file, family in zip(DISTURBED, ("2021-5", "hierarchical-5", "andreas-1-10"), strict=True):
         made += _of_files((file,), lambda s, f=family: labels(f, s), FEWER_SEEDS[scale] // 2)
     return made
+
+
+def _haste(scale: Scale) -> list[Task]:
+    """foresight at several values of haste beside other policies, on leased servers."""
+
+    def labels(swept: Labels) -> dict[str, Scalar]:
+        return _columns("haste", swept, method=swept["policy"])
+
+    seeds = max(FEWER_SEEDS[scale] // 2, 1)
+    return _of_files(HASTE, labels, seeds, _names(scale))
 
 
 def _columns(name: str, swept: Labels, **more: Scalar) -> dict[str, Scalar]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from experiments.studies.foresight.runs import HEURISTICS, RIVALS, SELF_TIMED
@@ -93,6 +94,19 @@ def disturbed(results: Results) -> pd.DataFrame:
     wide = _whole(wide, [*wide.columns.drop("foresight", errors="ignore"), "foresight"])
     wide["ratio"] = wide["foresight"] / wide.drop(columns="foresight").min(axis=1)
     return wide["ratio"].reset_index()
+
+
+def haste(results: Results) -> pd.DataFrame:
+    """Total cost and mean completion time over the greedy's on the same jobs: geometric means by family and
+    method, with the number of instances."""
+    runs = results.runs(study="haste")
+    greedy = runs[runs["method"] == "greedy"]
+    both = runs.merge(greedy, on=INSTANCE, suffixes=("", "_greedy"))
+    for value in ("total_cost", "mean_jct_s"):
+        both[value] = np.log(both[value] / both[f"{value}_greedy"])
+    groups = both.groupby(["family", "method"], sort=False)
+    means = groups[["total_cost", "mean_jct_s"]].mean().apply(np.exp)
+    return means.assign(instances=groups.size()).reset_index()
 
 
 def brackets(results: Results) -> pd.DataFrame:
