@@ -28,7 +28,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from scipy.cluster.hierarchy import DisjointSet
+import scipy
 
 from policies.packing import proportional_share
 from policies.registration import register
@@ -116,7 +116,9 @@ def groups_of(plan: Mapping[int, Shares], view: View) -> list[Group]:
     for job, shares in plan.items():
         if job not in running:
             changed.append(("starts", job, {p.node for p in shares}))
-    together = DisjointSet(node for _, _, nodes in changed for node in nodes)
+    together = scipy.cluster.hierarchy.DisjointSet(
+        node for _, _, nodes in changed for node in nodes
+    )
     for _, _, nodes in changed:
         first = min(nodes)
         for node in nodes:

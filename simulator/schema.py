@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
+import numpy as np
+
 from simulator.columns import Column, ColumnData, Values
 
 if TYPE_CHECKING:
@@ -91,4 +93,24 @@ def _array(column: Column, values: Values) -> pa.Array:
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
     types = {"text": pa.string(), "integer": pa.int64(), "boolean": pa.bool_()}
-    return pa.array(values, types.get(column.type, pa.float64()), from_pandas=True)
+    return arrow_array(values, types.get(column.type, pa.float64()))
+
+
+def arrow_array(values: Values, kind: pa.DataType, nan_is_null: bool = True) -> pa.Array:
+    """``pa.array``, but without the import of pandas that comes with it where all are texts or numbers."""
+    import pyarrow as pa
+
+    count, there = len(values), None
+    if kind in (pa.string(), pa.large_string()) and set(map(type, values)) == {str}:
+        texts = [value.encode() for value in values]
+        ends = np.zeros(count + 1, np.int32 if kind == pa.string() else np.int64)
+        np.cumsum([len(text) for text in texts], out=ends[1:])
+        data = [pa.py_buffer(ends), pa.py_buffer(b"".join(texts))]
+        return pa.Array.from_buffers(kind, count, [None, *data])
+    numbers = np.asarray(values) if kind in (pa.int64(), pa.float64()) else np.empty(0, np.object_)
+    if numbers.dtype.kind == "i" or (numbers.dtype.kind == "f" and kind == pa.float64()):
+        if nan_is_null and np.isnan(numbers).any():
+            there = pa.py_buffer(np.packbits(~np.isnan(numbers), bitorder="little"))
+        numbers = np.ascontiguousarray(numbers, np.int64 if kind == pa.int64() else np.float64)
+        return pa.Array.from_buffers(kind, count, [there, pa.py_buffer(numbers)])
+    return pa.array(values, kind, from_pandas=nan_is_null)

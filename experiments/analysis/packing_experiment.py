@@ -7,7 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from policies.fractional_gpus.packing_experiment import RULES, pack
+from policies.fractional_gpus.packing_experiment import pack
+from policies.fractional_gpus.state import RULES
 from simulator.errors import InputError
 from simulator.features.fractional import Demands, Machines
 

@@ -15,6 +15,7 @@ from experiments.sweep.store import NO_SPACE, PARTS, Store
 from experiments.sweep.task import Scalar
 from experiments.text import with_safe_cells, write_csv
 from simulator.errors import InputError
+from simulator.schema import arrow_array
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -163,28 +164,13 @@ def _array(values: list[Scalar]) -> pa.Array:
     import pyarrow as pa
 
     kinds = set(map(type, values))
-    if kinds in ({int}, {float}, {str}):
+    arrow = {int: pa.int64(), float: pa.float64(), str: pa.large_string()}
+    if len(kinds) == 1 and (kind := arrow.get(kinds.pop())):
         with contextlib.suppress(OverflowError):
-            return _plain_array(values, kinds.pop())
+            return arrow_array(values, kind, nan_is_null=False)
     with contextlib.suppress(pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
         return pa.array(values)
     return pa.array([None if v is None else str(v) for v in values], pa.string())
-
-
-def _plain_array(values: list[Any], kind: type) -> pa.Array:
-    """Result of ``pa.array``, without the import of pandas that comes with it (half a second)."""
-    import numpy as np
-    import pyarrow as pa
-
-    if kind is str:
-        texts = [value.encode() for value in values]
-        ends = np.zeros(len(texts) + 1, np.int64)
-        np.cumsum([len(text) for text in texts], out=ends[1:])
-        buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(texts))]
-        return pa.Array.from_buffers(pa.large_string(), len(texts), buffers)
-    numbers = np.array(values, np.int64 if kind is int else np.float64)
-    arrow = pa.int64() if kind is int else pa.float64()
-    return pa.Array.from_buffers(arrow, len(values), [None, pa.py_buffer(numbers)])
 
 
 def _all_of(store: Store, table: str, timings: bool) -> pa.Table:

@@ -20,7 +20,7 @@ import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import linprog
+import scipy
 
 from policies.foresight.packing import Packed, Packing, assign
 from policies.foresight.packing import solve as solve_exactly
@@ -179,7 +179,7 @@ def _model_step(
     edges = np.zeros((kinds + groups + 1, 2))
     edges[:kinds, 0], edges[:kinds, 1] = low, high
     edges[kinds:, 1] = np.inf
-    found = linprog(
+    found = scipy.optimize.linprog(
         np.concatenate([np.zeros(kinds), problem.limits, [1.0]]),
         A_ub=np.vstack([patterns, cuts]),
         b_ub=np.concatenate([problem.price, -np.array(offsets)]),

@@ -18,7 +18,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy
 
 from policies.foresight.machines import Machines
 from policies.milp import highs, tree
@@ -280,7 +280,7 @@ def _transport(packing: Packing, counts: IntArray) -> tuple[IntArray, IntArray]:
     capacity = np.rint(counts @ packing.demand).astype(np.int64)
     places = np.repeat(np.arange(len(capacity)), capacity)
     worth = np.maximum(packing.gain[:, places], 0.0)
-    job, place = linear_sum_assignment(worth, maximize=True)
+    job, place = scipy.optimize.linear_sum_assignment(worth, maximize=True)
     takes = worth[job, place] > 0.0
     return job[takes], places[place[takes]]
 

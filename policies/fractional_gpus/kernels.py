@@ -14,11 +14,19 @@ from typing import Any, cast
 
 import numpy as np
 
-from policies.fractional_gpus.state import CPU, GPUS, MEMORY, MILLI
+from policies.fractional_gpus.state import (
+    BEST_FIT,
+    CLUSTERING,
+    CPU,
+    DOT_PRODUCT,
+    FGD,
+    GPUS,
+    MEMORY,
+    MILLI,
+    PACKING,
+    RANDOM,
+)
 from policies.greedy.compiling import compiled, entry
-
-RANDOM, DOT_PRODUCT, CLUSTERING, PACKING, BEST_FIT, FGD = range(6)
-"""The rules."""
 
 ONE = cast(int, np.int64(1))
 """No literal, for which `change` would be compiled once more."""

@@ -17,21 +17,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from policies.fractional_gpus import kernels
-from policies.fractional_gpus.state import Typical, classes_of, empty_state, nothing_known
+from policies.fractional_gpus.state import (
+    RULES,
+    Typical,
+    classes_of,
+    empty_state,
+    nothing_known,
+)
 from simulator.errors import InputError
 from simulator.features.fractional import WHOLE_GPU, Demands, Machines
 from simulator.model.cluster import FloatArray, IntArray
-
-RULES: dict[str, int] = {
-    "random": kernels.RANDOM,
-    "dot-product": kernels.DOT_PRODUCT,
-    "clustering": kernels.CLUSTERING,
-    "packing": kernels.PACKING,
-    "best-fit": kernels.BEST_FIT,
-    "fgd": kernels.FGD,
-}
-"""The rules of the FGD paper, by name."""
 
 STEPS = 100
 """Kubernetes' scores run from 0 to 100, in whole numbers; 0: real numbers."""
@@ -115,6 +110,8 @@ def pack(
 
     Raises InputError: an unknown rule, or jobs without GPUs.
     """
+    from policies.fractional_gpus import kernels
+
     if rule not in RULES:
         raise InputError(f"unknown rule {rule!r}, expected one of {', '.join(RULES)}")
     rng = np.random.default_rng(np.random.SeedSequence(seed))

@@ -7,10 +7,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from policies.fractional_gpus import kernels
 from policies.fractional_gpus.gpus import runs_at
-from policies.fractional_gpus.packing_experiment import RULES, STEPS
-from policies.fractional_gpus.state import Known, Typical, classes_of, empty_state, nothing_known
+from policies.fractional_gpus.packing_experiment import STEPS
+from policies.fractional_gpus.state import (
+    RANDOM,
+    RULES,
+    Known,
+    Typical,
+    classes_of,
+    empty_state,
+    nothing_known,
+)
 from policies.registration import register
 from simulator import FIXED, NO_CHANGE, Decision, InputError, Placement, View
 from simulator.arguments import one_of
@@ -82,6 +89,8 @@ class SharedFirstCome:
 
     def _begin(self, view: View) -> None:
         """Read the scenario."""
+        from policies.fractional_gpus import kernels
+
         if view.cluster.node_type_of is None or view.cluster.is_pool:
             raise InputError("shared: expected nodes of fixed types")
         demands, machines = _demands(view.workload), _machines(view.cluster)
@@ -131,8 +140,10 @@ class SharedFirstCome:
     def _place(
         self, view: View, job: int, job_class: int
     ) -> tuple[Placement, tuple[int, ...]] | None:
+        from policies.fractional_gpus import kernels
+
         demand, lots = self._classes.demand[job_class], (0.0, 0.0)
-        if self._rule == kernels.RANDOM:
+        if self._rule == RANDOM:
             lots = (float(view.rng.random()), float(view.rng.random()))
         node = kernels.best_node(
             self._rule, self._state, job_class, self._classes, self._known, self._typical,
@@ -154,6 +165,8 @@ class SharedFirstCome:
         return Placement(job, node, amount, FIXED, cpus, memory_gb), gpus
 
     def _change(self, job: int, node: int, gpus: tuple[int, ...], sign: int) -> None:
+        from policies.fractional_gpus import kernels
+
         self._picked[: len(gpus)] = gpus
         demand = self._classes.demand[int(self._class_of[job])]
         kernels.change(self._state, node, demand, self._picked, sign)

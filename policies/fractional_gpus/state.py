@@ -17,6 +17,17 @@ import numpy.typing as npt
 from simulator.features.fractional import WHOLE_GPU, Demands, Machines
 from simulator.model.cluster import FloatArray, IntArray
 
+RANDOM, DOT_PRODUCT, CLUSTERING, PACKING, BEST_FIT, FGD = range(6)
+"""The rules of the FGD paper (`policies.fractional_gpus.kernels`)."""
+RULES = {
+    "random": RANDOM,
+    "dot-product": DOT_PRODUCT,
+    "clustering": CLUSTERING,
+    "packing": PACKING,
+    "best-fit": BEST_FIT,
+    "fgd": FGD,
+}
+
 BoolArray = npt.NDArray[np.bool_]
 
 CPU, MEMORY, GPUS, MILLI = 0, 1, 2, 3

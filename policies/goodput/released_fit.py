@@ -14,7 +14,7 @@ by L-BFGS-B from fixed values, with ``1 <= c <= 10``. What the measurements cann
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import Bounds, minimize
+import scipy
 
 from policies.goodput.estimate import Estimator, StepModel
 from simulator.model.cluster import FloatArray
@@ -40,12 +40,12 @@ def fit_as_released(profile: FloatArray) -> StepModel:
     unknown[[A1, B1]] = not within.any()
     unknown[[B1, B2]] |= not (gpus > 2).any()
     start[unknown] = upper[unknown] = NOTHING
-    found = minimize(
+    found = scipy.optimize.minimize(
         _loss,
         start,
         args=(between, within, gpus, local, step_s, sync_s),
         jac=True,
-        bounds=Bounds(lower, upper, keep_feasible=True),
+        bounds=scipy.optimize.Bounds(lower, upper, keep_feasible=True),
     ).x
     if not between.any():
         found[[A2, B2]] = np.maximum(found[[A2, B2]], BETWEEN_OVER_WITHIN * found[[A1, B1]])

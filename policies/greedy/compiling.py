@@ -25,8 +25,8 @@ from simulator.model import tolerances
 F = TypeVar("F", bound=Callable[..., Any])
 
 KERNELS = (
-    "chance", "compiling", "construction", "neighbourhoods", "placing", "plan", "pool",
-    "post_processing", "problem", "queue", "relinking", "search", "state",
+    "chance", "compiling", "construction", "identities", "neighbourhoods", "placing", "plan",
+    "pool", "post_processing", "problem", "queue", "relinking", "search", "state",
 )  # fmt: skip
 """Modules whose text decides what the compiled code does."""
 
@@ -73,11 +73,9 @@ def _kernel(function: F, **options: bool) -> F:
     compiler = njit(
         cache=True, nogil=True, error_model="numpy", _nrt=False, no_cfunc_wrapper=True, **options
     )
-    _made.append(_stamped(compiler(function)))
-    return cast(F, _made[-1])
+    return cast(F, _stamped(compiler(function)))
 
 
-_made: list[Any] = []
 _called: set[str] = set()
 PATIENCE_S = 1.0
 
@@ -92,13 +90,16 @@ def first_call(method: str) -> Iterator[None]:
     if method in _called:
         yield
         return
+    from policies.greedy.chance import uniform  # any kernel: they are kept in one folder
+
+    kept: Any = uniform
     note = "compiling the greedy kernels, once after an installation (half a minute) .."
     timer = threading.Timer(PATIENCE_S, lambda: print(note, file=sys.stderr, flush=True))
     timer.daemon = True
     if sys.stderr.isatty():
         timer.start()
     try:
-        with _one_process(Path(_made[0].stats.cache_path)):
+        with _one_process(Path(kept.stats.cache_path)):
             yield
     finally:
         timer.cancel()

@@ -6,7 +6,6 @@ from array import array
 
 import numpy as np
 
-from policies.greedy.compiling import ZERO, compiled, entry
 from policies.greedy.problem import Solution
 from policies.packing import proportional_share
 from simulator.model.cluster import IntArray
@@ -14,8 +13,6 @@ from simulator.model.contract import FIXED, Changes, Decision, Placement, View
 
 _NEW = tuple.__new__  # a named tuple's own constructor takes more than twice as long
 
-NODE, GPUS = 0, 1
-"""Columns of a claim."""
 NOWHERE = -1
 """Node of a job that does not run."""
 
@@ -69,6 +66,8 @@ def decision_of(solution: Solution, view: View, held: Held) -> Decision:
     jobs' GPUs are now, the largest such claims first; the others take what is left, in order.
     Where a job that runs is to wait, or the view asks for it, the decision names all jobs that go on.
     """
+    from policies.greedy.identities import identify
+
     held.refresh(view)
     fixed, node_types = held.fixed, view.cluster.node_types
     jobs = view.jobs[solution.jobs]
@@ -100,81 +99,3 @@ def decision_of(solution: Solution, view: View, held: Held) -> Decision:
             end = ends[v, g] = (g, node_type, *proportional_share(node_types[v], g))
         placements.append(_NEW(Placement, (job, node, *end)))
     return Decision(placements, keep_running=goes_on)
-
-
-@entry
-def identify(
-    types: IntArray, num_jobs: IntArray, jobs: IntArray, gpus: IntArray, held_node: IntArray,
-    held_gpus: IntArray, held_type: IntArray, fixed: IntArray, nodes: IntArray, is_free: IntArray,
-    claims: IntArray, next_of: IntArray, node_of: IntArray, moves: IntArray,
-) -> int:  # fmt: skip
-    """The node that each open node of a solution is, and which jobs' shares change.
-
-    Parameters
-    ----------
-    types, num_jobs, jobs, gpus : of the open nodes, as in `Solution`, jobs by their number.
-    held_node, held_gpus, held_type, fixed : columns of `Held`.
-    nodes, is_free : nodes that may be taken, in order; ``(N,)`` whether each is one of them.
-    claims, next_of : room for ``(open nodes, G, 2)`` and ``(V,)`` numbers, the latter 0.
-    node_of, moves : results ``(open nodes,)``, ``(open nodes, G)``.
-
-    Returns
-    -------
-    How many of the jobs run already.
-    """
-    running, largest = ZERO, ZERO
-    for k in range(len(types)):
-        node_of[k] = NOWHERE
-        for a in range(claims.shape[1]):
-            claims[k, a, GPUS] = 0
-        for a in range(num_jobs[k]):
-            job = jobs[k, a]
-            node = held_node[job]
-            if node == NOWHERE:
-                continue
-            running += 1
-            if len(fixed) and fixed[node] != types[k]:
-                continue
-            at = 0
-            while claims[k, at, GPUS] > 0 and claims[k, at, NODE] != node:
-                at += 1
-            claims[k, at, NODE] = node
-            claims[k, at, GPUS] += held_gpus[job]
-            largest = max(largest, claims[k, at, GPUS])
-    while largest > 0:
-        largest = grant(largest, claims, is_free, node_of)
-    for k in range(len(types)):
-        v = types[k] if len(fixed) else 0
-        while node_of[k] == NOWHERE:
-            node = nodes[next_of[v]]
-            next_of[v] += 1
-            if is_free[node] and (not len(fixed) or fixed[node] == v):
-                node_of[k] = node
-        for a in range(num_jobs[k]):
-            job = jobs[k, a]
-            moves[k, a] = (
-                held_node[job] != node_of[k]
-                or held_gpus[job] != gpus[k, a]
-                or (not len(fixed) and held_type[job] != types[k])
-            )
-    return int(running)
-
-
-@compiled
-def grant(wanted: int, claims: IntArray, is_free: IntArray, node_of: IntArray) -> int:
-    """Grant the claims of so many GPUs, of one open node the first node; returns the next smaller claim."""
-    smaller = ZERO
-    for k in range(len(node_of)):
-        first = NOWHERE
-        for a in range(claims.shape[1]):
-            node, gpus = claims[k, a, NODE], claims[k, a, GPUS]
-            if gpus == 0:
-                break
-            if gpus < wanted:
-                smaller = max(smaller, gpus)
-            elif gpus == wanted and is_free[node] and (first == NOWHERE or node < first):
-                first = node
-        if node_of[k] == NOWHERE and first != NOWHERE:
-            node_of[k] = first
-            is_free[first] = False
-    return int(smaller)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, cast
 
 import numpy as np
 
-from policies.greedy.compiling import first_call
 from policies.greedy.placing import Held, decision_of
 from policies.greedy.problem import (
     OBJECTIVES,
@@ -22,7 +21,6 @@ from policies.greedy.problem import (
     profile_of,
     settings_of,
 )
-from policies.greedy.queue import Queue
 from policies.registration import register
 from policies.selection import CostOf, require_configurations
 from simulator.arguments import whole
@@ -30,6 +28,9 @@ from simulator.errors import InputError
 from simulator.model.cluster import Cluster, IntArray
 from simulator.model.contract import Decision, View
 from simulator.model.workload import Workload
+
+if TYPE_CHECKING:
+    from policies.greedy.queue import Queue  # numba comes with it: not before a decision
 
 
 class _Scenario(NamedTuple):
@@ -128,6 +129,8 @@ class GreedyPolicy:
 
     def decide(self, view: View) -> Decision:
         """Plan all nodes of this controller anew."""
+        from policies.greedy.compiling import first_call
+
         if view.num_active == 0:
             return Decision()
         jobs, profile, machines = self.arrays(view)

@@ -86,7 +86,8 @@ def decide(
     ----------
     formulation : a key of `FORMULATIONS`.
     solver, options : see `policies.milp.solvers.solve`.
-    start : give the greedy answer to the solver to begin from.
+    start : give the greedy answer to the solver to begin from, which may then end at another of equal
+        optima; a `Model.tight` one is solved from its relaxation, and its answer does not depend on it.
 
     Raises InputError: unknown formulation or solver, or one that cannot be used here.
     """
@@ -95,7 +96,7 @@ def decide(
         return _nothing_to_run(instance)
     begin = time.process_time()
     form = FORMULATIONS[formulation](instance)
-    first = greedy_start(instance) if start else None
+    first = greedy_start(instance) if start and not form.model.tight else None
     # A start on fewer nodes than the model wants is no solution of it.
     usable = first is not None and len({a.node for a in first}) == instance.nodes_in_use
     encoded = form.encode(first) if first is not None and usable else None

@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+import scipy
 
 from policies.milp.model import (
     FEASIBLE_WITHIN,
@@ -98,7 +98,7 @@ def _pass(gurobi: Any, model: Model, shift: float) -> Any:
     if model.priority.any():
         x.BranchPriority = model.priority
     gurobi.ObjCon = model.offset - shift
-    matrix = sp.csr_array(
+    matrix = scipy.sparse.csr_array(
         (model.value, model.column, model.row_start), shape=(model.rows, model.columns)
     )
     low, up = model.row_lower, model.row_upper

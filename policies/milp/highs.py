@@ -8,7 +8,6 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import highspy
 import numpy as np
 
 from policies.milp import tree
@@ -103,6 +102,8 @@ def least_cost(cost: FloatArray, rows: Any, lower: FloatArray, upper: FloatArray
 
     Raises RuntimeError where the program has no optimum.
     """
+    import highspy
+
     rows.sum_duplicates()
     n = len(cost)
     program = Model(
@@ -130,6 +131,8 @@ def _mip(
     model: Model, options: SolverOptions, start: FloatArray | None
 ) -> tuple[Status, FloatArray | None, float, int]:
     """Status, solution, bound and nodes of the MIP solver."""
+    import highspy
+
     highs = _quiet(options)
     highs.setOptionValue("mip_rel_gap", options.mip_gap)
     for name, value in TIGHT.items() if model.tight else ():
@@ -159,6 +162,8 @@ def _lp(model: Model, options: SolverOptions) -> Any:
 
 
 def _pass(highs: Any, model: Model, integer: Any, shift: float) -> None:
+    import highspy
+
     highs.passModel(
         model.columns,
         model.rows,
@@ -179,6 +184,8 @@ def _pass(highs: Any, model: Model, integer: Any, shift: float) -> None:
 
 
 def _quiet(options: SolverOptions) -> Any:
+    import highspy
+
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
     # Another number of threads in the same process would break the next solve.

@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
-from scipy.sparse.csgraph import maximum_flow
+import scipy
 
 from policies.milp.model import BoolArray, FloatArray
 from simulator.arguments import nonnegative, whole
@@ -211,8 +210,8 @@ def _most_nodes(fits: BoolArray, nodes_of_type: IntArray) -> int:
     head = np.concatenate([1 + np.arange(jobs), 1 + jobs + v, np.full(types, sink)])
     capacity = np.concatenate([np.ones(jobs + len(j)), nodes_of_type]).astype(np.int32)
     ends = tail.astype(np.int32), head.astype(np.int32)  # older versions of SciPy take no other
-    graph = sp.csr_array((capacity, ends), shape=(sink + 1, sink + 1))
-    return int(maximum_flow(graph, source, sink).flow_value)
+    graph = scipy.sparse.csr_array((capacity, ends), shape=(sink + 1, sink + 1))
+    return int(scipy.sparse.csgraph.maximum_flow(graph, source, sink).flow_value)
 
 
 def cost(instance: Instance, assignments: Sequence[Assignment]) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy
 
 from policies.milp.instance import Assignment, IntArray, by_node
 
@@ -45,7 +45,7 @@ def keep_nodes(
     if type_of_node is not None:
         allowed = np.array([jobs[0].node_type for jobs in nodes])[:, None] == np.array(type_of_node)
         gain[~allowed] = -undisturbed * len(nodes) * len(assignments)
-    mine, theirs = linear_sum_assignment(gain, maximize=True)
+    mine, theirs = scipy.optimize.linear_sum_assignment(gain, maximize=True)
     place: IntArray = np.empty(len(nodes), dtype=np.int64)
     place[mine] = theirs
     renumbered = [a._replace(node=int(place[i])) for i, jobs in enumerate(nodes) for a in jobs]

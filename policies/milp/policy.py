@@ -44,7 +44,8 @@ class MilpPolicy:
     rho : factor on the worst-case tardiness of a postponed job.
     mu : cost of an idle GPU on a node in use.
     horizon_s : H, its wait until the next decision, s.
-    start : give the solver a greedy solution to begin from.
+    start : give the solver a greedy solution to begin from. The literal formulations can then end at
+        another of equal optima; the others begin at their relaxation, and decide the same.
     gap_of_total : stop at ``mip_gap`` of the whole objective, as the papers' 5 % did.
     """
 

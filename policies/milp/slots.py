@@ -29,7 +29,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy
 
 from policies.milp.instance import Assignment, Instance, IntArray, by_node
 from policies.milp.model import BoolArray, Builder, FloatArray, Model
@@ -201,7 +201,7 @@ class SlotForm:
         matrix = np.minimum(np.hstack([net[:, places], np.zeros((count, count))]), big)
         # Every place must be filled before a job may wait.
         matrix[:, : len(places)] -= big
-        job, place = linear_sum_assignment(matrix)
+        job, place = scipy.optimize.linear_sum_assignment(matrix)
         real = place < len(places)
         job, place = job[real], place[real]
         open_ = np.isfinite(net[job, places[place]])

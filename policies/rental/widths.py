@@ -18,11 +18,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
-from scipy import optimize
+import scipy
 
 from simulator.arguments import positive
 from simulator.errors import InputError
@@ -30,6 +30,9 @@ from simulator.laws import Law
 from simulator.model.cluster import FloatArray
 from simulator.model.speedup import Speedup, WholeGpus
 from simulator.model.tolerances import SUMS
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LOWEST_PRICE = 1e-250
 """End of the search for a price: who buys nothing more here never does."""
@@ -209,7 +212,7 @@ def _price(types: tuple[JobType, ...], budget_gpus: float) -> float:
             return 0.0
     if low == high:
         return high
-    root = optimize.brentq(excess, math.log(low), math.log(high), xtol=1e-15, rtol=1e-15)
+    root = scipy.optimize.brentq(excess, math.log(low), math.log(high), xtol=1e-15, rtol=1e-15)
     return math.exp(float(root))
 
 
@@ -335,7 +338,7 @@ def _widest(budget: Callable[[float], float], limit_gpus: float, least: float = 
     if budget(least) >= limit_gpus:
         return least
     return float(
-        optimize.brentq(lambda k: budget(k) - limit_gpus, least, high, xtol=1e-12, rtol=1e-13)
+        scipy.optimize.brentq(lambda k: budget(k) - limit_gpus, least, high, xtol=1e-12, rtol=1e-13)
     )
 
 
@@ -356,6 +359,8 @@ def rental_table(types: Sequence[JobType], budgets_gpus: Sequence[float]) -> pd.
     table["mean_response_time_h"] = np.array([p.mean_response_time_h for p in plans])
     for i, name in enumerate(names):
         table[f"mean_response_time_{name}_h"] = np.array([p.response_time_h[i] for p in plans])
+    import pandas as pd
+
     return pd.DataFrame(table)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy
 
 from policies.milp.model import BoolArray
 from policies.shares.problem import Active, Shares
@@ -51,7 +51,9 @@ def allox(active: Active, running_on: IntArray) -> Shares:
     kind = np.repeat(np.arange(types), len(waits))
     cost = place * time_s[kind].T
     most = cost[np.isfinite(cost)].max()
-    rows, columns = linear_sum_assignment(np.where(np.isfinite(cost), cost, most * 1e3 * n))
+    rows, columns = scipy.optimize.linear_sum_assignment(
+        np.where(np.isfinite(cost), cost, most * 1e3 * n)
+    )
     # The front of a queue is the place that delays most jobs.
     for i in np.lexsort((rows, -place[columns])).tolist():
         j, k = int(waits[rows[i]]), int(kind[columns[i]])

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import least_squares
+import scipy
 
 from simulator import InputError, SensitivityMatrix
 from simulator.model.cluster import FloatArray
@@ -145,7 +145,7 @@ def fit(matrix: SensitivityMatrix) -> Fit:
     low = [np.log(top / 3), np.log(first / 3), 0.3, np.log(top / 20), np.log(20.0)]
     high = [np.log(top * 1.5), np.log(first * 3), 1.2, np.log(top * 3), np.log(2000.0)]
     fits = [
-        least_squares(
+        scipy.optimize.least_squares(
             errors,
             [np.log(top), np.log(first), 0.9, np.log(top * storage), np.log(data_gb)],
             bounds=(low, high),

@@ -11,7 +11,7 @@ from simulator.columns import Values
 from simulator.model.cluster import Cluster
 from simulator.model.goodput import BatchSize
 from simulator.model.workload import Workload
-from simulator.schema import Derived, Schema
+from simulator.schema import Derived, Schema, arrow_array
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,7 +29,7 @@ class Names(NamedTuple):
         import pyarrow as pa
 
         types = [t.name for t in cluster.node_types]
-        return cls(pa.array(workload.job_id, pa.string()), pa.array(types, pa.string()))
+        return cls(arrow_array(workload.job_id, pa.string()), arrow_array(types, pa.string()))
 
 
 class Shares(NamedTuple):
@@ -40,7 +40,10 @@ class Shares(NamedTuple):
 
 
 def _taken(names: pa.Array, indices: Any) -> Values:
-    found: Values = names.take(np.asarray(indices, dtype=np.int64))
+    import pyarrow as pa
+
+    rows = arrow_array(np.asarray(indices, dtype=np.int64), pa.int64())
+    found: Values = names.take(rows)
     return found
 
 

@@ -18,7 +18,6 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from simulator.datafiles import records
 from simulator.errors import InputError
@@ -197,6 +196,8 @@ def _workload(jobs: Table, tables: list[FloatArray], notes: tuple[str, ...]) -> 
 
 def _vm_nodes(times: Table, nodes: Table, num_controllers: int, num_nodes: int | None) -> Cluster:
     """VMs of the types that the times name, in the order in which they come."""
+    import pandas as pd
+
     types = pd.DataFrame(
         {
             "name": times.texts("VMtype"),
@@ -287,6 +288,8 @@ def _time_tables(
         times = times.keep(whole)
     column = "VMtype" if "VMtype" in times else "GpuType"
     gpus, seconds = times.whole_numbers("GpuNumber"), times.numbers("ExecutionTime")
+    import pandas as pd
+
     keys = pd.DataFrame(
         {"job": times.texts("UniqueJobsID"), "type": times.texts(column), "g": gpus}
     )

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from simulator.errors import InputError
@@ -129,6 +128,8 @@ def _table(
 ) -> Table:
     """Attributes of the rows as texts; "None" stands for a text that is not there."""
     texts = {c.name: [getattr(row, c.name) or "" for row in rows] for c in columns}
+    import pandas as pd
+
     frame = pd.DataFrame(texts, dtype=object).replace("None", "")
     return Table(path, columns, frame, entries + 1, row="entry")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from simulator.errors import InputError
 from simulator.model.workload import Workload
@@ -62,6 +61,8 @@ def read_swf(path: str | Path) -> Workload:
             raise InputError(f"{path}, line {line}: {' '.join(row)!r}, expected {expected}")
     if not rows:
         raise InputError(f"{path}: no job, expected lines of {expected}")
+    import pandas as pd
+
     frame = pd.DataFrame(rows, columns=[c.name for c in COLUMNS], dtype=object)
     table = Table(path, COLUMNS, frame, lines[jobs])
     values = {c.name: table.numbers(c.name) for c in COLUMNS}

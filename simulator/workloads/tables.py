@@ -19,17 +19,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from simulator.columns import Column
 from simulator.errors import InputError
 from simulator.inputs import read_input
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.workload import LATEST_S
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_COLUMNS = 10_000
 EXACT = 2**53
@@ -184,6 +186,8 @@ class Table:
 
     def numbers(self, name: str) -> FloatArray:
         """``(R,)`` numbers of a column."""
+        import pandas as pd
+
         column = self._column(name)
         if name not in self:
             return np.full(len(self), column.empty, dtype=np.float64)
@@ -207,6 +211,8 @@ class Table:
 
     def dates(self, name: str) -> FloatArray:
         """``(R,)`` seconds since 1970 of a column of dates, in UTC where no zone is given."""
+        import pandas as pd
+
         column = self._column(name)
         texts = self.frame[name]
         # pandas takes "3600" for a year and "now" for a time, and cannot subtract what is so far away.
@@ -233,6 +239,8 @@ def read_cells(
 
     Raises InputError: a file that cannot be read, is empty, or has a line with too many fields.
     """
+    import pandas as pd
+
     content = read_input(path, expected)
     columns = content.partition(b"\n")[0].count(separator.encode()) + 1
     if columns > MOST_COLUMNS:

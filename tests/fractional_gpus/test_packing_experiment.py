@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from experiments.analysis.packing_experiment import packing_table
 from policies.fractional_gpus import kernels
-from policies.fractional_gpus.packing_experiment import RULES, arriving, pack
-from policies.fractional_gpus.state import Typical, classes_of, empty_state, nothing_known
+from policies.fractional_gpus.packing_experiment import arriving, pack
+from policies.fractional_gpus.state import RULES, Typical, classes_of, empty_state, nothing_known
 from simulator import InputError
 from simulator.features.fractional import Demands, Machines
 from simulator.workloads.openb import like_openb, openb_machines, read_nodes, read_pods

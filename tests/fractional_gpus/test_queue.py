@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from policies import make_policy
-from policies.fractional_gpus.packing_experiment import RULES
 from policies.fractional_gpus.policy import SharedFirstCome
+from policies.fractional_gpus.state import RULES
 from simulator import Cluster, InputError
 from simulator.laws import Exponential
 from simulator.statistics import Streams

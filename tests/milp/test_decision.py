@@ -80,6 +80,22 @@ def test_a_start_does_not_change_the_optimum(formulation):
         assert begun.objective == pytest.approx(plain.objective, rel=1e-7, abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    "formulation", [name for name in FORMULATIONS if not name.endswith("literal")]
+)
+def test_a_start_does_not_change_the_decision_of_a_tight_model(formulation):
+    """Among equal optima, too: half of the jobs are alike, so there are many."""
+    for seed in range(8):
+        x = like_the_paper(seed, 4, 12)
+        alike = np.arange(12) // 2 * 2
+        x = replace(
+            x, times_s=x.times_s[alike], due_s=x.due_s[alike], weight_per_s=x.weight_per_s[alike]
+        )
+        plain, begun = (decide(x, formulation, "highs", start=start) for start in (False, True))
+        assert begun.assignments == plain.assignments
+        assert begun.nodes == plain.nodes  # and it takes no linear program more
+
+
 def test_the_start_of_the_pattern_form_is_a_solution_of_it(monkeypatch):
     """The first linear program of the search is the start, and it is whole."""
     monkeypatch.setattr(tree, "MAX_NODES", 1)

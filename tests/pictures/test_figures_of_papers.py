@@ -22,7 +22,7 @@ from experiments.studies.beyond.claims import guessed as rows_of_guessed
 from experiments.studies.beyond.figures_guessed import guessed_figure, over_exact
 from experiments.sweep.results import Results
 from experiments.sweep.store import Store
-from policies.fractional_gpus.packing_experiment import RULES
+from policies.fractional_gpus.state import RULES
 from tests.pictures.made_up import results
 
 RESULTS = Path(os.environ.get("SCHEDLAB_RESULTS", Path(__file__).parents[2] / "results" / "quick"))

@@ -24,7 +24,7 @@ from experiments.studies.beyond.runs import (
     WIDTH_LOADS,
 )
 from experiments.studies.same_jobs import change_percent, paired
-from policies.fractional_gpus.packing_experiment import RULES
+from policies.fractional_gpus.state import RULES
 from simulator.statistics import Estimate, student
 from simulator.theory.reliability import daly_interval_s
 

@@ -21,7 +21,7 @@ from experiments.studies.beyond.page import PAGE
 from experiments.studies.beyond.runs import COST_S, POLICIES, RESTART_S, UP_S, WORK_S
 from experiments.studies.same_jobs import relative
 from experiments.sweep.results import NoRuns, Results
-from policies.fractional_gpus.packing_experiment import RULES
+from policies.fractional_gpus.state import RULES
 from simulator.theory.reliability import best_interval_s, completion_s, daly_interval_s
 
 RELEASED_AT_100 = {

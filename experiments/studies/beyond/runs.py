@@ -12,7 +12,7 @@ import numpy as np
 from experiments.report.contents import Scale
 from experiments.report.sweeps import scenario_task
 from experiments.sweep.task import Outcome, Scalar, Task
-from policies.fractional_gpus.packing_experiment import RULES
+from policies.fractional_gpus.state import RULES
 from policies.naming import PolicyName
 
 HERE = "experiments.studies.beyond.runs"
