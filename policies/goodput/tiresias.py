@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from policies.goodput.placing import Nodes, capacities, nodes_of, place_beside, placements
+from policies.goodput.placing import (
+    CanRun,
+    Nodes,
+    can_run,
+    capacities,
+    nodes_of,
+    place_beside,
+    placements,
+)
 from policies.registration import register
 from simulator.errors import InputError
 from simulator.model.contract import Decision, View
@@ -43,7 +51,7 @@ class Tiresias:
         running = {job: nodes_of(shares) for job, shares in view.running.items()}
         attained = dict(zip(view.jobs.tolist(), view.attained_gpu_s.tolist(), strict=True))
         gpus = dict(zip(view.jobs.tolist(), view.num_gpus.tolist(), strict=True))
-        plan = self.plan(attained, gpus, running, capacities(view))
+        plan = self.plan(attained, gpus, running, capacities(view), can_run(view))
         return Decision(placements(plan, view.cluster))
 
     def plan(
@@ -52,6 +60,7 @@ class Tiresias:
         gpus: Mapping[int, int],
         running: Mapping[int, Nodes],
         capacity: Mapping[int, int],
+        can_run: CanRun,
     ) -> dict[int, Nodes]:
         """Nodes of the jobs that run.
 
@@ -60,6 +69,8 @@ class Tiresias:
         attained_gpu_s, gpus : of each active job, in order of submission.
         running : nodes of the jobs that run now; they keep them as long as they run.
         capacity : GPUs by node.
+        can_run : whether a job has a time on nodes; one that has none on those that are free waits, and its
+            GPUs stay free for it.
         """
         for job, held in attained_gpu_s.items():
             if held >= self._threshold_gpu_s:
@@ -68,7 +79,7 @@ class Tiresias:
         order = [job for job in attained_gpu_s if job not in self._demoted] + second
         chosen = fitting(order, gpus, sum(capacity.values()))
         kept = {job: running[job] for job in chosen if job in running}
-        return place_beside({job: gpus[job] for job in chosen}, kept, capacity)
+        return place_beside({job: gpus[job] for job in chosen}, kept, capacity, can_run)
 
 
 def fitting(order: Sequence[int], gpus: Mapping[int, int], free: int) -> list[int]:

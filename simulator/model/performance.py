@@ -46,6 +46,10 @@ class Performance(Protocol):
     def work_gpu_s(self, cluster: Cluster) -> FloatArray:
         """``(J,)`` GPU-seconds of each whole job where it uses the fewest."""
 
+    def configuration(self, job: int, shares: Sequence[Any], left: float) -> Any:
+        """What a job chooses to run with on its GPUs, for example its batch size; None: nothing."""
+        return None
+
 
 @dataclass(frozen=True)
 class JobTimes(Performance):
