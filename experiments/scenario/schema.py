@@ -290,7 +290,7 @@ class PolluxJobs(Config):
     path: str = Field(examples=["workload.csv"])
     """workload in the format of Pollux's simulator, or a folder with one"""
     tables: str | None = Field(default=None, examples=["traces"])
-    """folder of the tables of step times and gradient noise; left out: that of the workload"""
+    """folder of the tables of step times and gradient noise, flat or a folder for each application; left out: that of the workload, or `traces` in it or beside it"""
     max_local: dict[str, PositiveInt] | None = Field(default=None, examples=[{"yolov3": 8}])
     """largest local batch size of an application; left out: the largest measured"""
     kept_batch: list[str] | None = Field(default=None, examples=[["ncf"]])

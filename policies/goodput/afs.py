@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from policies.goodput.placing import capacities, nodes_of, place_by_size, placements
+from policies.goodput.placing import can_run, capacities, nodes_of, place_by_size, placements
 from policies.goodput.times import ELASTIC, whole_times_s
 from policies.registration import register
 from simulator.model.cluster import FloatArray
@@ -38,7 +38,8 @@ class Afs:
             speed = 1.0 / whole_times_s(view, total, max(capacity.values()))
         gpus = dict(zip(view.jobs.tolist(), share_out(speed, view.remaining, total), strict=True))
         running = {job: nodes_of(shares) for job, shares in view.running.items()}
-        return Decision(placements(place_by_size(gpus, running, capacity), view.cluster))
+        plan = place_by_size(gpus, running, capacity, can_run(view))
+        return Decision(placements(plan, view.cluster))
 
 
 def share_out(speed: FloatArray, remaining: FloatArray, total: int) -> list[int]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from policies.goodput.placing import capacities, nodes_of, place_by_size, placements
+from policies.goodput.placing import can_run, capacities, nodes_of, place_by_size, placements
 from policies.goodput.times import ELASTIC, whole_times_s
 from policies.registration import register
 from simulator.model.contract import Decision, View
@@ -33,7 +33,8 @@ class EdfElastic:
         widths = widest_first([np.flatnonzero(known[k]).tolist() for k in order], total)
         gpus = {int(view.jobs[k]): width for k, width in zip(order, widths, strict=True)}
         running = {job: nodes_of(shares) for job, shares in view.running.items()}
-        return Decision(placements(place_by_size(gpus, running, capacity), view.cluster))
+        plan = place_by_size(gpus, running, capacity, can_run(view))
+        return Decision(placements(plan, view.cluster))
 
 
 def widest_first(widths: Iterable[Sequence[int]], free: int) -> list[int]:

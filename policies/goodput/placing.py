@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from policies.packing import proportional_share
 from simulator.model.cluster import Cluster
@@ -10,6 +10,9 @@ from simulator.model.contract import FIXED, Placement, View
 
 Nodes = tuple[tuple[int, int], ...]
 """Node and GPUs of it, in the order in which the job's nodes are connected."""
+
+CanRun = Callable[[int, Nodes], bool]
+"""Whether a job has a time on these nodes."""
 
 
 def take(gpus: int, free: dict[int, int]) -> Nodes:
@@ -60,16 +63,26 @@ def capacities(view: View) -> dict[int, int]:
     return dict(zip(view.nodes.tolist(), gpus, strict=True))
 
 
+def can_run(view: View) -> CanRun:
+    """Whether the performance model has a time of a job on nodes, if it starts there now."""
+    return lambda job, nodes: view.can_run(job, placements({job: nodes}, view.cluster))
+
+
 def place_beside(
-    wanted: Mapping[int, int], kept: Mapping[int, Nodes], capacity: Mapping[int, int]
+    wanted: Mapping[int, int],
+    kept: Mapping[int, Nodes],
+    capacity: Mapping[int, int],
+    can_run: CanRun,
+    fewer: bool = False,
 ) -> dict[int, Nodes]:
-    """Nodes for jobs in the given order, beside those that stay as they are.
+    """Nodes for jobs in the given order, beside those that stay as they are; a job that can run on none waits.
 
     Parameters
     ----------
     wanted : GPUs by job, in the order of placing; those in ``kept`` are left out.
     kept : nodes of the jobs that stay.
     capacity : GPUs by node.
+    fewer : whether a job may have fewer GPUs, where it cannot run on so many of those that are free.
     """
     free = dict(capacity)
     for nodes in kept.values():
@@ -77,19 +90,31 @@ def place_beside(
             free[node] -= gpus
     plan = dict(kept)
     for job, gpus in wanted.items():
-        if job not in plan and gpus:
-            plan[job] = take(gpus, free)
+        if job in plan:
+            continue
+        for part in range(gpus, 0 if fewer else gpus - 1, -1):
+            rest = dict(free)
+            nodes = take(part, rest)
+            if nodes and can_run(job, nodes):
+                plan[job], free = nodes, rest
+                break
     return plan
 
 
 def place_by_size(
-    gpus: Mapping[int, int], running: Mapping[int, Nodes], capacity: Mapping[int, int]
+    gpus: Mapping[int, int],
+    running: Mapping[int, Nodes],
+    capacity: Mapping[int, int],
+    can_run: CanRun,
 ) -> dict[int, Nodes]:
-    """Jobs that keep their number of GPUs keep their nodes; the others are placed, the smallest first."""
+    """Jobs that keep their number of GPUs keep their nodes; the others are placed, the smallest first.
+
+    One that cannot run on so many of the GPUs that are free gets fewer.
+    """
     kept = {
         job: nodes
         for job, nodes in running.items()
         if job in gpus and sum(g for _, g in nodes) == gpus[job]
     }
     order = sorted(gpus, key=gpus.__getitem__)
-    return place_beside({job: gpus[job] for job in order}, kept, capacity)
+    return place_beside({job: gpus[job] for job in order}, kept, capacity, can_run, fewer=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from policies.goodput.placing import capacities, nodes_of, place_beside, placements
+from policies.goodput.placing import can_run, capacities, nodes_of, place_beside, placements
 from policies.registration import register
 from policies.waiting import Rank, WaitingJobs
 from simulator.errors import InputError
@@ -63,7 +63,9 @@ class Tiresias:
             line.next(taken=line.head in chosen)
         self._ran = tuple(chosen)
         kept = {job: nodes_of(view.running[job]) for job in chosen if job in view.running}
-        return Decision(placements(place_beside(chosen, kept, capacity), view.cluster))
+        return Decision(
+            placements(place_beside(chosen, kept, capacity, can_run(view)), view.cluster)
+        )
 
     def _numbers(self, view: View) -> Callable[[int], float]:
         """The second queue after the first, which is in order of submission."""

@@ -11,6 +11,7 @@ it never touches the clock or the nodes, and takes random numbers from ``view.rn
 # mypy: disable-error-code="no-any-return"
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -339,6 +340,14 @@ class View:
             controller.workload, job, shares, configuration, left
         )
         return time_s
+
+    def can_run(self, job: int, shares: Sequence[Placement]) -> bool:
+        """Whether the job has a time on these shares, with what it would choose to run with there."""
+        controller = self._controller
+        left, workload = controller.jobs.remaining_at(job, self.now_s), controller.workload
+        chosen = workload.performance.configuration(job, shares, left)
+        time_s: float = controller.simulation.time_on_s(workload, job, shares, chosen, left)
+        return time_s < math.inf
 
     @property
     def times_s(self) -> FloatArray:

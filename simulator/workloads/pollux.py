@@ -7,6 +7,8 @@ application:
     APPLICATION_placements.csv    placement,local_bsz,step_time,sync_time      placement 124: 1, 2 and 4 GPUs of 3 nodes
     APPLICATION_scalability.csv   num_nodes,num_replicas,local_bsz,step_time,sync_time
     APPLICATION_validation-B.csv  progress,iteration,metric,grad_sqr,grad_var  one line an epoch, at batch size B
+
+or, as released, a folder ``APPLICATION`` with ``placements.csv``, ``scalability.csv`` and ``validation-B.csv``.
 """
 
 from __future__ import annotations
@@ -69,7 +71,8 @@ def read_pollux(
     Parameters
     ----------
     path : the workload, or a folder with one ``workload*.csv``.
-    tables : the folder of tables; the workload's own where not given.
+    tables : the folder of tables; where not given, the workload's own, or as released the folder ``traces`` in it
+        or beside it.
     max_local : largest local batch size of an application, where it is not the largest that was measured;
         `MAX_LOCAL` where not given.
     kept_batch : applications whose jobs keep their users' batch sizes; `KEPT_BATCH` where not given.
@@ -87,7 +90,8 @@ def read_pollux(
     path = _one_workload(Path(path))
     limits = MAX_LOCAL if max_local is None else max_local
     kept = KEPT_BATCH if kept_batch is None else kept_batch
-    folder = path.parent if tables is None else Path(tables)
+    own = path.absolute().parent
+    folders = [own, own / "traces", own.parent / "traces"] if tables is None else [Path(tables)]
     table = Table.read(path, JOBS)
     names = table.texts("application")
     gpus, batch = table.whole_numbers("num_replicas"), table.whole_numbers("batch_size")
@@ -95,7 +99,7 @@ def read_pollux(
     found: dict[str, Application] = {}
     for row, name in enumerate(names):
         if name not in found:
-            _check_tables(table, row, name, folder)
+            folder = _folder_of(table, row, name, folders)
             found[name] = read_application(folder, name, limits.get(name), name in kept)
     for row, name in enumerate(names):
         _check_batch(table, row, found[name], int(gpus[row]), int(batch[row]))
@@ -111,12 +115,14 @@ def read_pollux(
     )
 
 
-def _check_tables(table: Table, row: int, name: str, folder: Path) -> None:
-    """Check that the folder has the tables of an application."""
-    is_name = re.fullmatch(r"[\w.-]+", name) is not None
-    if not (is_name and _file(folder, name, "placements").is_file()):
-        expected = f"one with tables {name}_placements.csv in {folder}"
-        raise table.error(row, "application", expected)
+def _folder_of(table: Table, row: int, name: str, folders: Sequence[Path]) -> Path:
+    """The first of the folders that has the tables of an application."""
+    if re.fullmatch(r"[\w.-]*\w", name):
+        for folder in folders:
+            if _file(folder, name, "placements").is_file():
+                return folder
+    expected = f"one with tables {name}_placements.csv or {name}/placements.csv in {folders[0]}"
+    raise table.error(row, "application", expected)
 
 
 def _one_workload(path: Path) -> Path:
@@ -143,13 +149,14 @@ def read_application(
     """
     folder = Path(folder)
     sizes, tables = [], []
-    for path in sorted(folder.glob(f"{name}_validation-*.csv")):
+    flat = _file(folder, name, "validation-*")
+    for path in sorted(flat.parent.glob(flat.name)):
         number = re.fullmatch(r".*-(\d+)\.csv", path.name)
         if number is not None:
             sizes.append(int(number.group(1)))
             tables.append(Table.read(path, VALIDATION))
     if not sizes:
-        raise InputError(f"{folder}: no {name}_validation-B.csv, expected one a batch size B")
+        raise InputError(f"{flat.parent}: no {flat.name}, expected one a batch size")
     epochs = {len(table) for table in tables}
     if len(epochs) > 1:
         raise InputError(
@@ -177,7 +184,9 @@ def read_application(
 
 
 def _file(folder: Path, name: str, kind: str) -> Path:
-    return folder / f"{name}_{kind}.csv"
+    """A table beside those of other applications, or in the application's own folder."""
+    is_flat = (folder / f"{name}_placements.csv").is_file()
+    return folder / (f"{name}_{kind}.csv" if is_flat else f"{name}/{kind}.csv")
 
 
 def _placements(path: Path) -> dict[Ring, tuple[FloatArray, FloatArray]]:

@@ -6,13 +6,23 @@ import numpy as np
 import pytest
 
 from policies.goodput.optimus import by_marginal_gain, place_by_size
-from policies.goodput.placing import take
+from policies.goodput.placing import Nodes, take
 from policies.goodput.tiresias import Tiresias
 from policies.registry import make_policy
 from simulator.errors import InputError
 from tests.core.jobs import elastic, fixed, nodes, run
 
 TWO = {0: 4, 1: 4}
+
+
+def anywhere(job: int, nodes: Nodes) -> bool:
+    """Jobs run on any nodes."""
+    return True
+
+
+def on_one_node(job: int, nodes: Nodes) -> bool:
+    """Jobs run on one node only."""
+    return len(nodes) == 1
 
 
 def test_gpus_come_from_the_node_with_most_free() -> None:
@@ -68,8 +78,26 @@ def test_gains_of_known_times_go_up_to_the_last_one() -> None:
 
 
 def test_a_job_whose_number_of_gpus_stays_keeps_its_nodes() -> None:
-    plan = place_by_size({0: 3, 1: 2, 2: 1}, {0: ((0, 2), (1, 1)), 1: ((1, 1),)}, TWO)
+    plan = place_by_size({0: 3, 1: 2, 2: 1}, {0: ((0, 2), (1, 1)), 1: ((1, 1),)}, TWO, anywhere)
     assert plan == {0: ((0, 2), (1, 1)), 2: ((1, 1),), 1: ((0, 2),)}
+
+
+def test_a_job_without_a_time_on_the_free_gpus_gets_fewer() -> None:
+    running = {0: ((0, 2),), 1: ((1, 3),)}
+    wanted = {0: 2, 1: 3, 2: 3}
+    assert place_by_size(wanted, running, TWO, anywhere)[2] == ((0, 2), (1, 1))
+    assert place_by_size(wanted, running, TWO, on_one_node) == {**running, 2: ((0, 2),)}
+
+
+def test_a_job_of_tiresias_without_a_time_on_the_free_gpus_waits_and_they_stay_free() -> None:
+    running, gpus = {0: ((0, 2),), 1: ((1, 3),)}, {0: 2, 1: 3, 2: 3, 3: 1}
+    attained = dict.fromkeys(gpus, 0.0)
+    plan = Tiresias(100).plan(attained, gpus, running, TWO, on_one_node)
+    assert plan == running, "job 3 does not take a GPU that job 2 waits for"
+    del attained[1], running[1]
+    assert Tiresias(100).plan(attained, gpus, running, TWO, on_one_node) == {
+        **running, 2: ((1, 3),), 3: ((0, 1),)
+    }  # fmt: skip
 
 
 def test_a_threshold_is_positive() -> None:

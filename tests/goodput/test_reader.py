@@ -27,6 +27,29 @@ def test_jobs_come_in_order_of_submission(tmp_path: Path) -> None:
     assert read.step((1, 1, 1, 1), 12) == pytest.approx(expected.step((1, 1, 1, 1), 12))
 
 
+@pytest.mark.parametrize("traces", ["beside", "in", "given"])
+def test_tables_are_read_as_they_were_released(tmp_path: Path, traces: str) -> None:
+    flat = write(tmp_path)
+    jobs, folder = {
+        "beside": (tmp_path / "r/workloads/workload-1.csv", tmp_path / "r/traces"),
+        "in": (tmp_path / "r/workload-1.csv", tmp_path / "r/traces"),
+        "given": (tmp_path / "r/workload-1.csv", tmp_path / "t"),
+    }[traces]
+    for file in (jobs, folder / "toy" / "x"):
+        file.parent.mkdir(parents=True)
+    jobs.write_text(WORKLOAD)
+    for name, text in FILES.items():
+        (folder / "toy" / name.removeprefix("toy_")).write_text(text)
+    one = read_pollux(flat).performance
+    other = read_pollux(jobs, folder if traces == "given" else None).performance
+    for ring, local in (((1,), 10), ((2, 1), 12), ((1, 1, 1, 1), 12)):
+        assert other.applications[0].step(ring, local) == one.applications[0].step(ring, local)
+    assert other.applications[0].gains(40) == one.applications[0].gains(40)
+    (folder / "toy/placements.csv").unlink()
+    with pytest.raises(InputError, match="expected one with tables toy_placements"):
+        read_pollux(jobs, folder if traces == "given" else None)
+
+
 PLACEMENTS, VALIDATION = FILES["toy_placements.csv"], FILES["toy_validation-40.csv"]
 
 

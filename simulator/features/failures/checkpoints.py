@@ -16,6 +16,7 @@ from simulator.arguments import checked
 from simulator.columns import Column, ColumnData
 from simulator.core.execution import Execution
 from simulator.core.feature import Feature
+from simulator.core.plan import Plan
 from simulator.core.simulation import Simulation
 from simulator.errors import InputError
 from simulator.theory.reliability import best_interval_s, daly_interval_s, young_interval_s
@@ -114,20 +115,22 @@ class Checkpointing(Feature):
 
     def checkpoint(self, execution: Execution) -> tuple[float, float]:
         """Interval and cost of a job's checkpoints, by the failures that it has to expect."""
-        workload, job = self._simulation.workload, execution.job
+        model = self._simulation.workload.model[execution.job]
         rate = self._failure_rate(execution)
-        interval_s, cost_s = self.spec.plan(
-            workload.model[job], 1 / rate if rate else math.inf, execution.gpus
+        return self.spec.plan(model, 1 / rate if rate else math.inf, execution.gpus)
+
+    def on_start(self, execution: Execution, plan: Plan) -> None:
+        """`InputError` where a job would make too many checkpoints, as it runs now."""
+        simulation, job, interval_s = self._simulation, execution.job, execution.interval_s
+        workload, left = simulation.workload, simulation.jobs.remaining[job]
+        time_s = simulation.time_on_s(
+            workload, job, execution.shares, execution.configuration, left
         )
-        left_s = self._simulation.jobs.remaining[job] * self._simulation.time_on_s(
-            workload, job, execution.shares, execution.configuration
-        )
-        if interval_s > 0 and left_s / interval_s > MOST_CHECKPOINTS:
+        if 0 < interval_s * MOST_CHECKPOINTS < left * time_s < math.inf:
             raise InputError(
                 f"checkpoints: interval_s is {interval_s:g}, and job {workload.job_id[job]!r} takes "
-                f"{left_s:g} s: more than {MOST_CHECKPOINTS:,} checkpoints, expected a longer interval"
+                f"{left * time_s:g} s: more than {MOST_CHECKPOINTS:,} checkpoints, expected a longer interval"
             )
-        return interval_s, cost_s
 
     def delay_s(self, execution: Execution, start: str) -> float:
         """Time to restart a job that has failed."""
