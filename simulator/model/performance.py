@@ -116,10 +116,6 @@ class Performance:
             )
         return self
 
-    def configuration(self, job: int, shares: Sequence[Any], left: float) -> Any:
-        """What a job chooses to run with on its GPUs, for example its batch size; None: nothing."""
-        return None
-
 
 @dataclass(frozen=True)
 class JobTimes(Performance):
