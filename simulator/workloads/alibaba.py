@@ -47,7 +47,12 @@ def read_alibaba(path: str | Path) -> Workload:
         num_cpus=table.numbers("cpu_milli") / 1000,
         memory_gb=table.numbers("memory_mib") * GB_PER_MIB,
     )
-    shared = int(np.sum((part < WHOLE_GPU) & (gpus == 1) & (duration_s > 0)))
-    if not shared:
-        return workload
-    return workload.noted(f"{path}: {shared} pods with a part of a GPU, counted as a whole one")
+    kept = (gpus > 0) & (duration_s > 0)
+    counts = {
+        "pods with a part of a GPU, counted as a whole one": kept
+        & (part < WHOLE_GPU)
+        & (gpus == 1),
+        "pods ask for a GPU model, here they take any": kept
+        & np.array([bool(spec) for spec in table.texts("gpu_spec")]),
+    }
+    return workload.noted(*(f"{path}: {n.sum()} {what}" for what, n in counts.items() if n.any()))

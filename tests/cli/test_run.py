@@ -9,7 +9,8 @@ import pytest
 from experiments.commands.renamed import renamed
 from experiments.scenario.checks import ScenarioChecks
 from experiments.scenario.output import FORMAT, new_folder
-from experiments.scenario.schema import read_scenario
+from experiments.scenario.run import has_fixed_jobs
+from experiments.scenario.schema import Scenario, read_scenario
 from policies import wrapper_names
 from simulator.errors import InputError
 from tests.command import ROOT, done, refused, schedlab
@@ -78,6 +79,21 @@ def test_one_run_says_that_it_has_no_interval(tmp_path):
     file = write_jobs(tmp_path / "jobs.csv", GOOD)
     ran = done("run", file, *TWO_NODES, "--policy", "fifo", "--out", tmp_path / "b")
     assert "one run" not in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("jobs", "expected"),
+    [
+        ({"kind": "openb", "path": "pods.csv"}, True),
+        ({"kind": "openb", "path": "pods.csv", "num_nodes": 9}, False),
+        ({"kind": "pollux", "path": "workload.csv"}, True),
+        ({"kind": "elastic", "path": "types.toml"}, False),
+        ({"kind": "gavel-like", "throughputs": "t.json", "gpus": {"v100": 1}}, False),
+    ],
+)
+def test_jobs_of_a_file_are_not_random(jobs, expected):
+    scenario = Scenario.model_validate({"policy": "fifo", "workload": jobs})
+    assert has_fixed_jobs(scenario) is expected
 
 
 def test_models_in_the_csv_bring_their_sensitivity(tmp_path):

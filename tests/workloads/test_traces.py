@@ -281,6 +281,7 @@ def test_alibaba(tmp_path):
     assert [note.split(": ")[1] for note in w.notes] == [
         "2 pods without a run on a GPU, left out",
         "1 pods with a part of a GPU, counted as a whole one",
+        "1 pods ask for a GPU model, here they take any",
     ]
 
 
