@@ -209,7 +209,7 @@ def _write_runs(results: Results, path: Path) -> str:
 
 
 def _came_out(page: Page) -> Iterator[str]:
-    """How many printed numbers of a paper came out, and which did not and why, one line each."""
+    """Counts of a paper's printed numbers by outcome, then one line for each that did not come out."""
     outcomes = Counter(one.outcome for one in page.printed)
     if not outcomes:
         return

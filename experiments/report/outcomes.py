@@ -1,4 +1,4 @@
-"""What came of each printed number: once, by the best reading that the paper's text allows.
+"""Printed numbers by outcome: each once, by the best reading that the paper's text allows.
 
 - *reproduced*: some reading gives it. The authors' own program, draw or data is one, and is labelled so.
 - *undetermined*: the paper does not print what decides it, and readings lie on both sides of it, or around it.
