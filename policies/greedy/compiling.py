@@ -76,6 +76,13 @@ def _kernel(function: F, **options: bool) -> F:
     return cast(F, _stamped(compiler(function)))
 
 
+@compiled
+def _nothing() -> int:
+    """A kernel of which nothing is needed but its folder: that of all kernels."""
+    return 0
+
+
+_kept: Any = _nothing
 _called: set[str] = set()
 PATIENCE_S = 1.0
 
@@ -90,16 +97,13 @@ def first_call(method: str) -> Iterator[None]:
     if method in _called:
         yield
         return
-    from policies.greedy.chance import uniform  # any kernel: they are kept in one folder
-
-    kept: Any = uniform
     note = "compiling the greedy kernels, once after an installation (half a minute) .."
     timer = threading.Timer(PATIENCE_S, lambda: print(note, file=sys.stderr, flush=True))
     timer.daemon = True
     if sys.stderr.isatty():
         timer.start()
     try:
-        with _one_process(Path(kept.stats.cache_path)):
+        with _one_process(Path(_kept.stats.cache_path)):
             yield
     finally:
         timer.cancel()

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
+
 from policies.greedy.compiling import ZERO, compiled, entry
-from policies.greedy.placing import NOWHERE
+from policies.greedy.problem import NOWHERE
 from simulator.model.cluster import IntArray
+
+BoolArray = npt.NDArray[np.bool_]
 
 NODE, GPUS = 0, 1
 """Columns of a claim."""
@@ -13,8 +18,8 @@ NODE, GPUS = 0, 1
 @entry
 def identify(
     types: IntArray, num_jobs: IntArray, jobs: IntArray, gpus: IntArray, held_node: IntArray,
-    held_gpus: IntArray, held_type: IntArray, fixed: IntArray, nodes: IntArray, is_free: IntArray,
-    claims: IntArray, next_of: IntArray, node_of: IntArray, moves: IntArray,
+    held_gpus: IntArray, held_type: IntArray, fixed: IntArray, nodes: IntArray, is_free: BoolArray,
+    claims: IntArray, next_of: IntArray, node_of: IntArray, moves: BoolArray,
 ) -> int:  # fmt: skip
     """The node that each open node of a solution is, and which jobs' shares change.
 
@@ -69,7 +74,7 @@ def identify(
 
 
 @compiled
-def grant(wanted: int, claims: IntArray, is_free: IntArray, node_of: IntArray) -> int:
+def grant(wanted: int, claims: IntArray, is_free: BoolArray, node_of: IntArray) -> int:
     """Grant the claims of so many GPUs, of one open node the first node; returns the next smaller claim."""
     smaller = ZERO
     for k in range(len(node_of)):

@@ -6,19 +6,16 @@ from array import array
 
 import numpy as np
 
-from policies.greedy.problem import Solution
+from policies.greedy.problem import NOWHERE, Solution
 from policies.packing import proportional_share
 from simulator.model.cluster import IntArray
 from simulator.model.contract import FIXED, Changes, Decision, Placement, View
 
 _NEW = tuple.__new__  # a named tuple's own constructor takes more than twice as long
 
-NOWHERE = -1
-"""Node of a job that does not run."""
-
 
 class Held:
-    """What each job runs on, as columns.
+    """Node, GPUs and type of each job that runs, as columns.
 
     From decision to decision only the nodes that changed are looked at (`View.node_changes`).
 

@@ -46,6 +46,9 @@ OPENS_AS, SIZE, LIMIT = 0, 1, 2
 FAMILY, GPUS, TYPE_OF = 0, 1, 2
 """Columns of `Machines.configs`."""
 
+NOWHERE = -1
+"""Node of a job that does not run."""
+
 
 class Machines(NamedTuple):
     """Node types and configurations.

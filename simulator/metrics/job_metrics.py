@@ -25,7 +25,7 @@ def finish_time_fairness(record: RunRecord) -> FloatArray:
 
 
 def beyond(q: float, count: int) -> int:
-    """How many of so many jobs lie at or beyond their ``q``-quantile (`numpy.quantile`): on these it rests."""
+    """Number of jobs, of so many, that lie at or beyond their ``q``-quantile (`numpy.quantile`): on these it rests."""
     return max(1, count - 1 - math.floor(q * (count - 1)))
 
 

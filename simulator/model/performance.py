@@ -96,7 +96,7 @@ class Performance:
         return 0.0
 
     def configuration(self, job: int, shares: Sequence[Placement], left: float) -> Any:
-        """What the job chooses to run with beside its GPUs, for example its batch size; None: nothing."""
+        """The batch size or other choice with which the job runs on its GPUs; None: it has none."""
         return None
 
     def progress(self) -> Progress | None:

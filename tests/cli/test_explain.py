@@ -355,7 +355,7 @@ def test_what_is_short_at_every_change_of_every_wait(tmp_path, policy, parts):
     gpus, submit_s = rng.integers(1, most + 1, count), np.cumsum(rng.exponential(15, count))
     duration_s = rng.uniform(20, 400, count)
     times = FixedDuration(duration_s, gpus)
-    columns = {"num_gpus": gpus, "num_cpus": rng.choice([1.0, 2.0, 5.0, 7.0], count),
+    columns = {"num_cpus": rng.choice([1.0, 2.0, 5.0, 7.0], count),
                "memory_gb": rng.choice([10.0, 40.0, 75.0], count)}  # fmt: skip
     if parts.get("in_parts"):
         part = np.where(gpus == 1, rng.choice([0.1, 0.3, 0.5], count), 1.0)

@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from simulator import Decision, DecisionPoints, InfeasibleDecision, Placement, View, Workload
+from simulator import (
+    Decision,
+    DecisionPoints,
+    InfeasibleDecision,
+    Performance,
+    Placement,
+    View,
+    Workload,
+)
 from simulator.features.admission import Admission
 from simulator.features.colocation import colocation_of
 from simulator.features.failures import Checkpoints, Failures, Outages
@@ -124,7 +132,7 @@ def test_who_has_started_stays_when_patience_ends():
     assert not result.left.any()
 
 
-class TwoSpeeds:
+class TwoSpeeds(Performance):
     """Small batches take 100 s for all the work, large ones 50 s; a job takes large ones for its second half."""
 
     def time_s(self, *configuration: float) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from policies.goodput.optimus import by_marginal_gain, place_by_size
-from policies.goodput.placing import Nodes, take
+from policies.goodput.placing import Nodes, place_beside, take
 from policies.goodput.tiresias import Tiresias
 from policies.registry import make_policy
 from simulator.errors import InputError
@@ -90,14 +90,12 @@ def test_a_job_without_a_time_on_the_free_gpus_gets_fewer() -> None:
 
 
 def test_a_job_of_tiresias_without_a_time_on_the_free_gpus_waits_and_they_stay_free() -> None:
-    running, gpus = {0: ((0, 2),), 1: ((1, 3),)}, {0: 2, 1: 3, 2: 3, 3: 1}
-    attained = dict.fromkeys(gpus, 0.0)
-    plan = Tiresias(100).plan(attained, gpus, running, TWO, on_one_node)
-    assert plan == running, "job 3 does not take a GPU that job 2 waits for"
-    del attained[1], running[1]
-    assert Tiresias(100).plan(attained, gpus, running, TWO, on_one_node) == {
-        **running, 2: ((1, 3),), 3: ((0, 1),)
-    }  # fmt: skip
+    """Two and three GPUs of two nodes are taken; j2 needs three on one node, and j3 does not take one of them."""
+    chosen, kept = {0: 2, 1: 3, 2: 3, 3: 1}, {0: ((0, 2),), 1: ((1, 3),)}
+    assert place_beside(chosen, kept, TWO, on_one_node) == kept
+    del chosen[1], kept[1]
+    placed = place_beside(chosen, kept, TWO, on_one_node)
+    assert placed == {0: ((0, 2),), 2: ((1, 3),), 3: ((0, 1),)}
 
 
 def test_a_threshold_is_positive() -> None:

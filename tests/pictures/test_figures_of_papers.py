@@ -34,7 +34,9 @@ def headings(figures: list[Figure]) -> None:
         kind, _, number = figure.name.partition("_")
         if kind == "figure" and number[0].isdigit():
             number = number.replace("_", ".") if number.replace("_", "").isdigit() else number
-            assert figure.title.startswith(f"Figure {number.partition('_')[0]}"), figure.name
+            assert figure.title.startswith(
+                (f"Figure {number.partition('_')[0]}", f"Figures {number.partition('_')[0]} ")
+            ), figure.name
         assert figure.png is None or figure.png.stat().st_size > 5000
         assert len(figure.csv.read_text(encoding="utf-8").splitlines()) > 1
 

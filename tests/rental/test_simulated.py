@@ -199,7 +199,7 @@ def test_arrival_processes_have_the_same_rate_and_other_burstiness():
         (lambda: HeSrpt(1.0, 1.0), "between 0 and 1"),
         (lambda: elastic(arrivals="weekly"), "poisson"),
         (lambda: elastic(rates=[-1.0]), "positive"),
-        (lambda: elastic(jobs=0), "at least one"),
+        (lambda: elastic(jobs=0), "num_jobs is 0"),
         (lambda: on_a_pool(fixed([0], [1]), Srpt(1.0)), "elastic jobs"),
         (lambda: JobType("x", 1.0, 0.0, Power(0.5)), "positive"),
     ],

@@ -107,7 +107,7 @@ def drawn(jobs=5, **options):
         (lambda: with_sensitivity(one("vgg"), cluster(1)), "'j0': model is 'vgg', expected one of"),
         (lambda: with_sensitivity(one(), nodes(8)), "expected three numbers"),
         (lambda: with_sensitivity(one(), cluster(1, 3.5), released=True), "3.5 CPUs per GPU, exp"),
-        (drawn(0), "0 jobs"),
+        (drawn(0), "num_jobs is 0"),
         (drawn(jobs_per_hour=-1), "-1 jobs/h"),
         (drawn(split=(1, 2)), "three shares"),
         (drawn(multi_gpu=True, gpu_law="x"), "expected one of philly, gavel"),

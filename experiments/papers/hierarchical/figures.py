@@ -265,7 +265,7 @@ def server(results: Results) -> Drawn:
         ax.set_xticks(range(len(services)), [SERVICES[service] for service in services])
         ax.set(xlabel="time of a decision", xlim=(-0.5, len(services) - 0.4))
         plots.log_ticks(ax)
-    paper_s = PAGE["response-time.formula"].low
+    paper_s = PAGE["response-time"].low
     plots.paper_line(axes[0], paper_s, f"paper: {paper_s:g} s")
     axes[0].set_ylabel("mean response time, s")
     plots.legend_below(figure, axes[0], 3)
