@@ -90,11 +90,11 @@ def test_a_job_without_a_time_on_the_free_gpus_gets_fewer() -> None:
 
 
 def test_a_job_of_tiresias_without_a_time_on_the_free_gpus_waits_and_they_stay_free() -> None:
-    """Two and three GPUs of two nodes are taken; j2 needs three on one node, and j3 does not take one of them."""
-    chosen, kept = {0: 2, 1: 3, 2: 3, 3: 1}, {0: ((0, 2),), 1: ((1, 3),)}
+    """Two and three GPUs of two nodes are taken; j2 needs three on one node. Then j1 is over, and there are."""
+    chosen, kept = {0: 2, 1: 3, 2: 3}, {0: ((0, 2),), 1: ((1, 3),)}
     assert place_beside(chosen, kept, TWO, on_one_node) == kept
-    del chosen[1], kept[1]
-    placed = place_beside(chosen, kept, TWO, on_one_node)
+    del kept[1]
+    placed = place_beside({0: 2, 2: 3, 3: 1}, kept, TWO, on_one_node)
     assert placed == {0: ((0, 2),), 2: ((1, 3),), 3: ((0, 1),)}
 
 
