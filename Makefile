@@ -10,7 +10,7 @@ VENV := .venv$(if $(filter command line,$(origin PYTHON)),-$(notdir $(PYTHON)))$
 PINNED := constraints$(if $(CONSTRAINTS),-$(CONSTRAINTS)).txt
 EXTRAS := $(if $(CONSTRAINTS),test,dev)
 
-.PHONY: setup reproduce test lint bench bench-check mutants page-checks docs clean
+.PHONY: setup reproduce test lint bench bench-check mutants page-checks docs documented clean
 
 setup: $(VENV)/.ready
 
@@ -49,6 +49,11 @@ bench-check: setup  ## ratios of CPU times that must not grow
 docs: setup  ## the documentation as a site: build/docs/index.html
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c $(PINNED) -e '.[docs]'
 	$(VENV)/bin/python docs/site/build.py build/docs
+
+documented: docs  ## the long commands that the documentation shows, as it shows them
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c $(PINNED) -e '.[notebook]'
+	$(VENV)/bin/python -m pytest -m documented tests/test_docs.py
+	$(VENV)/bin/python -m pytest tests/notebooks
 
 clean:
 	rm -rf .venv .venv-* results/quick .pytest_cache .mypy_cache .ruff_cache

@@ -8,7 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, get_args
@@ -30,7 +30,18 @@ LONG = (
     "reproduce", "make ", "sweep", "size-server", "classroom", "notebook", "--bootstrap",
     "--precision", "schedlab new", "my_policy.py",
 )  # fmt: skip
-"""Commands that other tests run, at a size of their own."""
+"""Commands that other tests run, at a size of their own; `pytest -m documented` (`make documented`) runs them as they are."""
+NOT_HERE = {
+    "make ": "targets of the Makefile: .ci/run runs those that take no hours",
+    "--scale paper": "takes hours",
+    "experiments/": "a study at its own size, takes hours",
+    "SWEEP.toml": "a name to fill in; tests/sweep runs sweeps on Dask",
+    "slurm_cluster": "needs a Slurm cluster",
+    "kubectl": "needs a Kubernetes cluster",
+}
+"""Commands that no test runs as they are, and why: by a part of their text."""
+STAYS_OPEN = "schedlab notebook"
+"""A command that runs until it is stopped."""
 
 
 RUNS_READ = ("schedlab run examples/hi", "schedlab run examples/backfill")
@@ -137,6 +148,56 @@ def _carry_out(command: str, folder: Path) -> None:
         with pytest.raises(SystemExit) as ended:
             main()
     assert ended.value.code == 0
+
+
+def shell_lines(page: Path) -> Iterator[str]:
+    """The commands of a page in order, whatever program they call, with those of one pipe in one line."""
+    for block in re.findall(r"^```(?:bash|sh)\n(.*?)^```", page.read_text("utf-8"), re.S | re.M):
+        for line in re.sub(r"\\\n|(?<=\|)\n", " ", block).splitlines():
+            if command := line.partition("  #")[0].strip():
+                yield command
+
+
+def is_here(command: str) -> bool:
+    return not any(part in command for part in NOT_HERE)
+
+
+DOCUMENTED = [
+    page
+    for page in PAGES
+    if any(is_here(c) and any(w in c for w in LONG) for c in shell_lines(page))
+]
+
+
+@pytest.mark.documented
+@pytest.mark.parametrize("page", DOCUMENTED, ids=lambda page: page.name)
+def test_the_commands_of_a_page_run_in_order(page, tmp_path):
+    """As a reader would type them, in a folder with the examples; reproductions are kept in the checkout's results."""
+    folder = with_examples(tmp_path)
+    (ROOT / "results" / "quick").mkdir(exist_ok=True)
+    (folder / "results").symlink_to(ROOT / "results")
+    for name, text in re.findall(
+        r"`([\w.]+\.toml)` is \w+ lines.*?```toml\n(.*?)```", page.read_text("utf-8"), re.S
+    ):
+        (folder / name).write_text(text)
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": path, "BROWSER": "true"}
+    for command in filter(is_here, shell_lines(page)):
+        stays = command.startswith(STAYS_OPEN)
+        ran = subprocess.run(
+            ["bash", "-c", f"timeout 30 {command}" if stays else command],
+            cwd=folder, env=environment, capture_output=True, text=True, timeout=600,
+        )  # fmt: skip
+        assert ran.returncode == (124 if stays else 0), f"{command}\n{ran.stderr}"
+
+
+def test_every_command_is_run_by_some_test_or_has_a_reason():
+    """A page of whose commands one is long runs them all; the others are here, one by one."""
+    for page in set(PAGES) - set(DOCUMENTED):
+        others = [c for c in shell_lines(page) if is_here(c) and c not in COMMANDS]
+        assert all(c.startswith(("sed ", "printf ", "cat ", "source ", "pip ")) for c in others), (
+            others
+        )
 
 
 def test_keys_are_those_of_the_schemas():
