@@ -111,7 +111,7 @@ def test_measured_service_takes_the_policy_s_cpu_time():
     ("make", "complaint"),
     [
         (lambda: Cluster.of_nodes(ONE_GPU, 5, 2), "2 controllers for 5 nodes"),
-        (lambda: Cluster.of_nodes(ONE_GPU, 0), "0 nodes, expected at least 1"),
+        (lambda: Cluster.of_nodes(ONE_GPU, 0), "num_nodes is 0, expected a whole number >= 1"),
         (lambda: Cluster.of_vms([], 1), "no node types"),
         (lambda: NodeType("n", "G", 0), "gpus is 0"),
         (lambda: NodeType("n", "G", 2.5), "gpus is 2.5, expected a whole number"),
