@@ -145,8 +145,6 @@ class Cluster:
             raise InputError("cluster: no node types, expected at least one")
         if len({t.name for t in self.node_types}) != len(self.node_types):
             raise InputError("cluster: two node types have the same name")
-        if self.num_nodes < 1:
-            raise InputError(f"cluster: {self.num_nodes} nodes, expected at least 1")
         whole(1, "cluster", num_nodes=self.num_nodes)
         if self.num_controllers < 1 or self.num_nodes % self.num_controllers:
             raise InputError(

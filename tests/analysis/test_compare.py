@@ -15,7 +15,6 @@ from experiments.analysis.comparison import Comparison
 from experiments.sweep import executors
 from simulator import Decision, View
 from simulator.errors import InputError
-from simulator.statistics import differences
 from simulator.theory import mmc_mean_response_s
 from tests.command import done, refused
 
@@ -95,19 +94,6 @@ def test_differences_are_paired(tmp_path):
     assert (difference["upper"] - difference["lower"]) / 2 < half
 
 
-def test_quantiles_of_few_jobs_and_equal_runs(tmp_path):
-    """Of 200 jobs two lie beyond the 99 % quantile; of a policy and itself nothing differs, not even by rounding."""
-    file = tmp_path / "s.toml"
-    file.write_text(SCENARIO.format(jobs=200, gpus=[1]))
-    metrics = ("p99_jct_s", "p95_total_wait_s", "mean_jct_s")
-    found = compare(file, ["fifo", "fifo-strict"], metrics, replications=3)
-    assert "p99_jct_s of one run rests on 2 of its 200 jobs, those beyond it" in found.notes
-    assert len(found.notes) == 1
-    apart = found.table[found.table["minus"] != ""]
-    assert not apart[["mean", "lower", "upper"]].to_numpy().any()
-    assert differences([0.1 + 0.2, 2.0, 5e5], [0.3, 1.0, 5e5 - 1e-10]).tolist() == [0, 1, 0]
-
-
 def test_a_cap_is_told(tmp_path):
     found = compare(scenario(tmp_path), [], ["mean_jct_s"], precision=0.001, replications=11)
     assert "stopped at 11 replications" in found.notes[0]
@@ -125,7 +111,7 @@ def test_the_command(tmp_path):
     ("options", "told"),
     [
         ({"policies": ["fifo-strict", "fifo-strict"]}, "different"),
-        ({"metrics": ["speed"]}, "one of the 32 in summary.json"),
+        ({"metrics": ["speed"]}, "got 'speed', expected one of the .* in summary.json"),
         ({"metrics": ["makespan_s", "makespan_s"]}, "different"),
         ({"replications": 1}, "--replications: got 1, expected 2 to 10,000"),
         ({"replications": 10**9}, "--replications: got 1000000000, expected 2 to 10,000"),

@@ -94,7 +94,7 @@ def test_a_planted_link_under_a_name_in_the_making_is_not_followed(tmp_path, mon
     other.mkdir()
     monkeypatch.setattr("secrets.token_hex", lambda _: "guessed")
     (other / ".decisions.parquet.guessed.tmp").symlink_to(victim)
-    with pytest.raises(InputError, match="cannot be written"):
+    with pytest.raises(InputError, match=r"decisions.parquet: cannot be written \(File exists"):
         run(JOBS, CLUSTER, "fifo", stream_to=other)
     assert victim.read_text() == "mine"
     assert [p.name for p in other.iterdir()] == [".decisions.parquet.guessed.tmp"]
