@@ -205,7 +205,7 @@ def _own_error() -> float:
 
 
 def _why_hours(metric: str, mechanism: str) -> str:
-    """What is known of an hour of Table 5."""
+    """The reason of an hour of Table 5."""
     if metric == "makespan":
         given = PAGE[f"released.makespan.{mechanism}"].low
         return f"the released simulator itself gives {given:.2f} h on the shipped trace"
@@ -222,7 +222,7 @@ def _other_trace() -> str:
 
 
 def _why_ratio(metric: str) -> str:
-    """What is known of a ratio of Section 5.2."""
+    """The reason of a ratio of Section 5.2."""
     if metric == "makespan":
         both = [PAGE[f"released.makespan.{m}"].low for m in PAIR]
         return f"the released simulator itself gives {both[0]:.2f} over {both[1]:.2f} h on the shipped trace"
