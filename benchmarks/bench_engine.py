@@ -20,7 +20,7 @@ from benchmarks.bare_loops import heapq_fifo, simpy_resource
 from policies import make_policy
 from simulator import Cluster, FixedDuration, NodeType, Result, Workload, simulate
 from simulator.features.failures import Checkpoints, Failures, Outages
-from simulator.laws import Exponential
+from simulator.laws import Deterministic, Exponential
 
 LOAD = 0.9
 
@@ -87,6 +87,25 @@ def by_nodes() -> None:
     jobs = workload(100)
     spent = cpu_s(lambda: simulate(jobs, cluster, make_policy("fifo-strict")), 1)
     print(f"a million nodes, 100 jobs: {spent:.2f} CPU s")
+
+
+def outage_s(nodes: int, count: int = 3_000) -> float:
+    """CPU seconds of an outage and its repair, on nodes of which twenty fail; hardly a job runs."""
+    jobs = Workload(
+        ["a", "b"],
+        [0.0, 1.0],
+        FixedDuration(np.full(2, 10.0 * count), np.ones(2, dtype=int)),
+        [1, 1],
+    )
+    cluster = Cluster.of_nodes(NodeType("server", "GPU", 4), nodes)
+    cause = Outages(Deterministic(100.0), Deterministic(100.0), [(n,) for n in range(20, 40)])
+    spent = []
+    for causes in ([], [cause]):
+        run = partial(
+            simulate, jobs, cluster, make_policy("fifo-strict"), features=[Failures(causes)]
+        )
+        spent.append(cpu_s(run, 3))
+    return (spent[1] - spent[0]) / count
 
 
 def with_failures(count: int = 4_000) -> None:
