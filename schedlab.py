@@ -4,6 +4,13 @@ import schedlab
 result = schedlab.simulate(workload, cluster, policy, seed=1)
 """
 
+import experiments
+
+if not hasattr(experiments, "FOLDER"):
+    raise ImportError(
+        f"{experiments.__file__} is in the way of schedlab's package 'experiments': rename it, or start in another folder"
+    )
+
 from experiments.analysis.compare import compare
 from experiments.analysis.comparison import Comparison
 from experiments.scenario.run import run
