@@ -10,13 +10,15 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from experiments.scenario.run import run_scenario
 from experiments.sweep import codeversion
 from experiments.sweep.sweepfile import read_sweep
-from simulator import simulate
+from policies import make_policy
+from simulator import Cluster, NodeType, Workload, simulate
 from tests.command import ROOT, schedlab
 from tests.core.jobs import fixed, nodes
 
@@ -250,3 +252,17 @@ def test_fixed_demand_with_cpus_is_placed_within_them():
     result = simulate(jobs, nodes(6, cpus=8.0), names["smallest_first"])
     # Large, small, hungry. The small one first; 7 CPUs are left: the large one fits, the hungry not.
     assert result.completion_s.tolist() == [100.0, 100.0, 200.0]
+
+
+def test_the_documented_performance_model():
+    """100 s on one GPU, 0.9 of it in parallel: 10 + 90 / 4 s on all GPUs of a node, the fastest; 10 + 90 s alone."""
+    found = {}
+    exec(documented("class Amdahl"), found)
+    times = found["Amdahl"]([100.0, 200.0], 0.9)
+    jobs = Workload(["a", "b"], [0.0, 0.0], times, due_s=[1.0, 1.0])
+    cluster = Cluster.of_nodes(NodeType("n", "GPU", 4, price_per_hour=1.0), 1)
+    assert times.table_s(np.array([0]), cluster)[0, 0].tolist() == pytest.approx(
+        [np.inf, 100.0, 55.0, 40.0, 32.5]
+    )
+    result = simulate(jobs, cluster, make_policy("fifo"))
+    assert result.completion_s.tolist() == pytest.approx([32.5, 32.5 + 65.0])
