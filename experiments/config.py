@@ -23,7 +23,6 @@ __all__ = [
     "FileKeys",
     "KeyedError",
     "at_key",
-    "checked",
     "configured_by",
     "described",
     "explained",
@@ -32,6 +31,7 @@ __all__ = [
     "read_toml",
     "toml_text",
     "toml_value",
+    "validated",
 ]
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -139,7 +139,7 @@ def configured_by(
     return mark
 
 
-def checked(model: type[Model], data: Mapping[str, Any], source: str, prefix: str = "") -> Model:
+def validated(model: type[Model], data: Mapping[str, Any], source: str, prefix: str = "") -> Model:
     """``data`` as a model; raises InputError "SOURCE: path.to.key: got X, expected Y".
 
     Parameters

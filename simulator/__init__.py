@@ -45,6 +45,7 @@ _NAMES = {
     "simulator.simulation": "simulate",
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

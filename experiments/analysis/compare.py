@@ -264,10 +264,10 @@ def _bootstrapped(
 
 
 def _block_of(scenario: Scenario) -> int:
-    from experiments.scenario.jobs import read_jobs
+    from experiments.scenario.jobs import jobs_and_machines
     from simulator.workloads.bootstrap import block_length
 
-    return block_length(len(read_jobs(scenario)[0]))
+    return block_length(len(jobs_and_machines(scenario)[0]))
 
 
 def _drawing(entrant: Entrant, block: int | None) -> Entrant:

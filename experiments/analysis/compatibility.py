@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from experiments.scenario.build import with_features
-from experiments.scenario.jobs import Built, read_jobs
+from experiments.scenario.jobs import Built, jobs_and_machines
 from experiments.scenario.machines import fitted
 from experiments.scenario.options import set_key
 from experiments.scenario.schema import Adapt, Scenario
@@ -39,7 +39,7 @@ def fits(scenario: Scenario, policy: str | None = None) -> list[Fit]:
     """Policies on the jobs and machines of a scenario: one, or all of the registry in its order and the scenario's own."""
     from policies import composed_names, policy_names
 
-    built = read_jobs(scenario)
+    built = jobs_and_machines(scenario)
     plain = _whole(built, scenario)
     tried: dict[tuple[str, ...], tuple[Workload, Cluster] | str] = {}
     wanted = [policy] if policy else [*policy_names(), *composed_names(), scenario.policy]

@@ -74,7 +74,7 @@ def run(
     from experiments.scenario import output
     from experiments.scenario.effects import without_effect
     from experiments.scenario.formulas import formula_line
-    from experiments.scenario.options import read_run
+    from experiments.scenario.options import scenario_of
     from experiments.scenario.schema import input_files
     from experiments.scenario.trace_formats import recognised
     from experiments.text import printable
@@ -83,7 +83,7 @@ def run(
     if allow_code:
         allow()
     found = kind or (recognised(source) if source.suffix != ".toml" else None)
-    checked, name = read_run(source, found, policy, seed, settings or [])
+    checked, name = scenario_of(source, found, policy, seed, settings or [])
     whole = [table for table, keys in checked.features.items() if keys.needs_schedule]
     if stream and whole:
         raise InputError(f"--stream: was given with [{whole[0]}], which needs the whole schedule")

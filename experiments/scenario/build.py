@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from experiments.config import KeyedError, at_key
-from experiments.scenario.jobs import read_jobs
+from experiments.scenario.jobs import jobs_and_machines
 from experiments.scenario.machines import fitted
 from experiments.scenario.schema import Decisions, DelayKeys, Scenario, Server
 from simulator.features.table import Scene
@@ -26,7 +26,7 @@ def build(scenario: Scenario) -> tuple[Workload, Cluster]:
     KeyedError
         Among others: the policy needs something that they do not have.
     """
-    workload, own_cluster = read_jobs(scenario)
+    workload, own_cluster = jobs_and_machines(scenario)
     workload, cluster = fitted(workload, own_cluster, scenario)
     workload = with_features(scenario, workload)
     notes = [*scenario.old_names, *check_requirements(scenario.policy, workload, cluster)]

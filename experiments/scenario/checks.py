@@ -22,7 +22,7 @@ from experiments.scenario.build import (
     scene_of,
     with_features,
 )
-from experiments.scenario.jobs import Built, arrival_rate_per_h, read_jobs
+from experiments.scenario.jobs import Built, arrival_rate_per_h, jobs_and_machines
 from experiments.scenario.machines import fitted
 from experiments.scenario.schema import (
     AndreasJobs,
@@ -63,7 +63,7 @@ class ScenarioChecks:
             one = jobs.model_copy(update={"num_jobs": 1, "arrival_rate_per_h": 1.0, "load": None})
             self._once(
                 f"law {jobs.duration_s} {jobs.gaps} {jobs.priorities} {jobs.patience}",
-                lambda: read_jobs(scenario.model_copy(update={"workload": one})),
+                lambda: jobs_and_machines(scenario.model_copy(update={"workload": one})),
             )
         self._check_machines(scenario)
 
@@ -99,7 +99,7 @@ class ScenarioChecks:
 
     def _fit(self, small: Scenario, read: str, machines: str) -> None:
         if read not in self._read:
-            self._read[read] = read_jobs(small)
+            self._read[read] = jobs_and_machines(small)
         workload, cluster = fitted(*self._read[read], small)
         workload = with_features(small, workload)
         scene = scene_of(small, workload, cluster)

@@ -26,7 +26,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from experiments.config import Config, checked, read_toml
+from experiments.config import Config, read_toml, validated
 from policies.rental import JobType
 from simulator.errors import InputError
 from simulator.model.speedup import Amdahl, Power, Speedup, Tabulated, UserDefined
@@ -139,7 +139,7 @@ def read_types(
     InputError
         One line with file, type, field, value and what was expected.
     """
-    config = checked(TypesConfig, read_toml(path), str(path))
+    config = validated(TypesConfig, read_toml(path), str(path))
     for i, entry in enumerate(config.types):
         if isinstance(entry.speedup, FunctionConfig) and not allow_code:
             raise InputError(

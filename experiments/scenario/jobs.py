@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 Built = tuple["Workload", "Cluster | None"]
 
 
-def read_jobs(scenario: Scenario) -> Built:
+def jobs_and_machines(scenario: Scenario) -> Built:
     """The workload of a scenario's table, and the machines that it brings."""
     jobs = scenario.workload
     try:

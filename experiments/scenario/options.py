@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.config import checked
+from experiments.config import validated
 from experiments.scenario.schema import Scenario, read_scenario
 from simulator.errors import InputError
 from simulator.plugins import FILE
@@ -15,7 +15,7 @@ from simulator.plugins import FILE
 Option = float | int | str | bool
 
 
-def read_run(
+def scenario_of(
     source: Path,
     kind: str | None = None,
     policy: str | None = None,
@@ -60,7 +60,7 @@ def read_run(
         )
     changed = policy is not None or seed is not None or settings
     name = f"{source} with options" if changed else str(source)
-    return checked(Scenario, config, name), name
+    return validated(Scenario, config, name), name
 
 
 def set_key(config: dict[str, Any], setting: str) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from experiments.config import checked
+from experiments.config import validated
 from experiments.sweep.chosen import one_run
 from experiments.sweep.store import is_sweep
 from simulator.errors import InputError
@@ -209,7 +209,7 @@ def read_machines(folder: Path, num_jobs: int) -> dict[str, Any] | None:
     if not path.exists():
         return None
     found = read_json(path)
-    machines = checked(Machines, found, str(path))
+    machines = validated(Machines, found, str(path))
     lengths = {
         "type_of": machines.num_nodes,
         "price_factor": machines.num_nodes,

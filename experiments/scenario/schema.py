@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 from pydantic import BeforeValidator, Field, PrivateAttr, create_model, model_validator
 from pydantic.functional_validators import ModelWrapValidatorHandler
 
-from experiments.config import Config, FileKeys, checked, path_keys, path_of, read_toml
+from experiments.config import Config, FileKeys, path_keys, path_of, read_toml, validated
 from experiments.scenario.extensions import is_registered
 from simulator.errors import InputError
 from simulator.features import registry
@@ -689,7 +689,7 @@ def read_scenario(path: Path | str) -> Scenario:
     _expect_no_other_kind(raw, path)
     for table, key in file_keys(raw):
         table[key] = str(path.parent / table[key])
-    return checked(Scenario, raw, str(path))
+    return validated(Scenario, raw, str(path))
 
 
 def _expect_no_other_kind(raw: Mapping[str, Any], path: Path) -> None:

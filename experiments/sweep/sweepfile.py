@@ -20,11 +20,11 @@ from pydantic import Field, ValidationError
 from experiments.config import (
     Config,
     KeyedError,
-    checked,
     explained,
     path_keys,
     path_of,
     read_toml,
+    validated,
 )
 from experiments.sweep.task import Scalar, Task, canonical_json, flatten, is_scalar, resolve
 from experiments.sweep.trust import expect_trusted
@@ -117,7 +117,7 @@ def read_sweep(
     raw = read_toml(file)
     if not {"scenario", "function"} & set(raw) and {"workload", "cluster"} & set(raw):
         raise InputError(f"{file}: holds a scenario, expected a sweep; try: schedlab run {file}")
-    spec = checked(SweepFile, raw, str(file))
+    spec = validated(SweepFile, raw, str(file))
     expect_trusted([spec.function], str(file), allow_code=allow_code)
     function = _Function(spec.function)
     base = _with(_base(spec, file, function), dict(changes or {}), None, str(file))
@@ -140,7 +140,7 @@ def read_sweep(
             config = _with(base, values, policy, str(file)) | {"seed": seeds[0]}
             function.make_absolute(config, Path() if policies else file.parent)
             place = _Combination(file, setting, policy, number)
-            config, fixed_jobs = function.checked(config, place)
+            config, fixed_jobs = function.validated(config, place)
             _expect_new(config, labels, seen, file)
             tasks += [function.task(config, labels, seed, fixed_jobs) for seed in wanted]
     return spec, tasks
@@ -280,7 +280,7 @@ class _Function:
         for table, key in self._files(config):
             table[key] = str((folder / table[key]).absolute())
 
-    def checked(self, config: dict[str, Any], where: _Combination) -> tuple[dict[str, Any], bool]:
+    def validated(self, config: dict[str, Any], where: _Combination) -> tuple[dict[str, Any], bool]:
         """The configuration as its model sees it, defaults filled in; whether its jobs are fixed."""
         if self._model is None:
             return config, False

@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments.config import KeyedError, checked
+from experiments.config import KeyedError, validated
 from experiments.scenario.build import build
 from experiments.scenario.run import run_scenario
 from experiments.scenario.schema import Scenario
@@ -13,7 +13,7 @@ WORKLOAD = {"kind": "hierarchical", "num_nodes": 10, "jobs_per_node": 1}
 
 def scenario(**cluster: object) -> Scenario:
     config = {"workload": WORKLOAD, "policy": "fifo", "cluster": {"kind": "vms", **cluster}}
-    return checked(Scenario, config, "test")
+    return validated(Scenario, config, "test")
 
 
 def test_nodes_per_controller_gives_the_number_of_controllers():

@@ -12,7 +12,7 @@ import pytest
 
 from experiments.config import KeyedError
 from experiments.scenario.build import build
-from experiments.scenario.options import read_run
+from experiments.scenario.options import scenario_of
 from experiments.scenario.run import run
 from policies import policy_names
 
@@ -55,7 +55,7 @@ def fit(example: str, nodes: int, trouble: str, policies: Sequence[str]) -> Iter
     settings = [f"{SIZE.get(example, 'cluster.num_nodes')}={nodes}", *OWN.get(example, ())]
     for policy in policies:
         own = (*settings, *TROUBLES[trouble])
-        scenario, _ = read_run(EXAMPLES / f"{example}.toml", policy=policy, settings=own)
+        scenario, _ = scenario_of(EXAMPLES / f"{example}.toml", policy=policy, settings=own)
         try:
             workload, cluster = build(scenario)
         except KeyedError as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.config import checked
+from experiments.config import validated
 from experiments.scenario.run import run
 from experiments.scenario.schema import Scenario
 from simulator import Result
@@ -39,7 +39,7 @@ def scenario(path: Path, policy: str, elastic: bool, gpus: int) -> Result:
         "reconfiguration_s": {} if elastic else {"first_s": 4.0, "doubling_s": 2.0},
         "policy": policy,
     }
-    return run(checked(Scenario, config, "test"))
+    return run(validated(Scenario, config, "test"))
 
 
 def test_elastic_jobs_end_at_whole_seconds(tmp_path: Path) -> None:

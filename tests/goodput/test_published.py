@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.config import checked
+from experiments.config import validated
 from experiments.scenario.run import run
 from experiments.scenario.schema import Scenario
 
@@ -64,5 +64,5 @@ def jcts(policy: str, workload: str) -> dict[str, float]:
         "reconfiguration_s": {"first_s": 30.0, "resume_s": 30.0, "move_s": 30.0},
         "policy": policy,
     }
-    result = run(checked(Scenario, config, "test"))
+    result = run(validated(Scenario, config, "test"))
     return dict(zip(result.workload.job_id, result.jct_s.tolist(), strict=True))

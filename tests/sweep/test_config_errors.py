@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field, field_validator
 
-from experiments.config import Config, checked, read_toml
+from experiments.config import Config, read_toml, validated
 from simulator.errors import InputError
 
 
@@ -87,7 +87,7 @@ def test_mistake_is_one_line_with_the_path(path, value, told):
     else:
         table[last] = value
     with pytest.raises(InputError) as error:
-        checked(Scenario, data, "small.toml", "scenario")
+        validated(Scenario, data, "small.toml", "scenario")
     text = str(error.value)
     assert text.startswith("small.toml: scenario.")
     assert told in text
