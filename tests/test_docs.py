@@ -33,6 +33,7 @@ LONG = (
 """Commands that other tests run, at a size of their own; `pytest -m documented` (`make documented`) runs them as they are."""
 NOT_HERE = {
     "make ": "targets of the Makefile: .ci/run runs those that take no hours",
+    "reproduce": "takes minutes a paper, or hours; tests/papers reproduces each at a toy size",
     "--scale paper": "takes hours",
     "experiments/": "a study at its own size, takes hours",
     "SWEEP.toml": "a name to fill in; tests/sweep runs sweeps on Dask",
@@ -69,6 +70,7 @@ COMMANDS = sorted(
 
 SMALLER = {
     "mmc.toml": ("num_jobs = 12000", "num_jobs = 1200"),
+    "sweep_small.toml": ("seeds = 10 ", "seeds = 2 "),
     "hierarchical.toml": ("num_nodes = 10", "num_nodes = 10\njobs_per_node = 3"),
 }
 """Examples that run for seconds, with fewer jobs; `pytest -m slow tests/cli` runs them as they are."""
@@ -185,8 +187,8 @@ def test_the_commands_of_a_page_run_in_order(page, tmp_path):
     for command in filter(is_here, shell_lines(page)):
         stays = command.startswith(STAYS_OPEN)
         ran = subprocess.run(
-            ["bash", "-c", f"timeout 30 {command}" if stays else command],
-            cwd=folder, env=environment, capture_output=True, text=True, timeout=600,
+            ["timeout", "30" if stays else "1800", "bash", "-c", command], cwd=folder, env=environment,
+            capture_output=True, text=True,
         )  # fmt: skip
         assert ran.returncode == (124 if stays else 0), f"{command}\n{ran.stderr}"
 
