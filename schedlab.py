@@ -15,7 +15,6 @@ from experiments.analysis.compare import compare
 from experiments.analysis.comparison import Comparison
 from experiments.scenario.run import run
 from experiments.scenario.schema import Scenario, read_scenario
-from experiments.scenario.trace_formats import read_jobs
 from policies import Wrapper, make_policy, policy_names, register
 from policies.packing import FreeCapacity
 from simulator import (
@@ -47,6 +46,7 @@ from simulator.statistics import Streams
 from simulator.workloads.authors import read_instance
 from simulator.workloads.catalogs import read_catalog
 from simulator.workloads.poisson import poisson_jobs
+from simulator.workloads.registry import read_jobs
 
 __all__ = [
     "ELASTIC",

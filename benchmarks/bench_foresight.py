@@ -21,7 +21,8 @@ from policies.foresight import Foresight
 from simulator import Cluster, Decision, View, Workload, simulate
 from simulator.workloads import andreas
 from simulator.workloads.catalogs import read_catalog
-from simulator.workloads.hierarchical import HierarchicalScenario, generate
+from simulator.workloads.hierarchical import HierarchicalJobs, generate
+from simulator.workloads.table import Setting
 
 DECISIONS = 6
 
@@ -60,13 +61,13 @@ class Measured:
 def vms(num_nodes: int, seed: int) -> tuple[Workload, Cluster]:
     """The paper's random scenario; all jobs come within a hundredth of the time."""
     catalog = read_catalog("hierarchical")
-    workload = generate(HierarchicalScenario(num_nodes=num_nodes, catalog=catalog, seed=seed))
+    workload = generate(HierarchicalJobs(num_nodes=num_nodes, seed=seed))
     return at_once(workload), Cluster.of_vms(catalog, num_nodes)
 
 
 def servers(num_nodes: int, seed: int) -> tuple[Workload, Cluster]:
     """ANDREAS's first scenario."""
-    workload, cluster = andreas.generate(andreas.AndreasScenario(num_nodes=num_nodes, seed=seed))
+    workload, cluster = andreas.AndreasJobs(num_nodes=num_nodes).make(Setting(seed))
     return at_once(workload), cluster
 
 

@@ -19,7 +19,8 @@ from policies import make_policy
 from simulator import Cluster, DecisionPoints, NodeType, Result, simulate
 from simulator.features.reconfiguration import Delays
 from simulator.model.goodput import Goodput
-from simulator.workloads.pollux import read_pollux
+from simulator.workloads.pollux import PolluxJobs
+from simulator.workloads.table import Setting
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "goodput"
 POLICIES = ("tiresias", "optimus", "afs", "sia", "pollux")
@@ -30,7 +31,7 @@ def main(
 ) -> None:
     """Print a line a policy; tables of step times are read, and interpolated, before the clock starts."""
     cluster = Cluster.of_nodes(NodeType("server", "T4", 4), int(nodes))
-    jobs = read_pollux(workload, tables)
+    jobs = PolluxJobs(path=workload, tables=tables).make(Setting())
     for policy in ("tiresias", *POLICIES):  # the first one warms up
         run = partial(
             simulate,

@@ -23,7 +23,7 @@ from policies.greedy import (
 from policies.greedy.problem import Jobs, Machines, Profile, machines_of, profile_of
 from simulator import Cluster, simulate
 from simulator.workloads.catalogs import read_catalog
-from simulator.workloads.hierarchical import HierarchicalScenario, generate
+from simulator.workloads.hierarchical import HierarchicalJobs, generate
 
 REPETITIONS = 5
 TARGETS_S = {
@@ -37,7 +37,7 @@ TARGETS_S = {
 def decision(num_nodes: int, overdue: bool, seed: int) -> tuple[Jobs, Profile, Machines]:
     """All jobs of a random scenario wait, partly done."""
     catalog = read_catalog("hierarchical")
-    workload = generate(HierarchicalScenario(num_nodes=num_nodes, catalog=catalog, seed=seed))
+    workload = generate(HierarchicalJobs(num_nodes=num_nodes, seed=seed))
     cluster = Cluster.of_vms(catalog, num_nodes)
     machines, price = machines_of(cluster, range(num_nodes))
     everyone = np.arange(len(workload), dtype=np.int64)
@@ -65,7 +65,7 @@ def cpu_s(policy: GreedyPolicy, instance: tuple[Jobs, Profile, Machines], repeat
 def decision_s(num_nodes: int) -> float:
     """CPU seconds of a decision in a run: the policy, the check, and the jobs that it starts and moves."""
     catalog = read_catalog("hierarchical")
-    workload = generate(HierarchicalScenario(num_nodes=num_nodes, catalog=catalog, seed=1))
+    workload = generate(HierarchicalJobs(num_nodes=num_nodes, seed=1))
     cluster = Cluster.of_vms(catalog, num_nodes)
     begin_s = time.process_time()
     result = simulate(workload, cluster, GreedyPolicy())

@@ -18,7 +18,7 @@ from policies.selection import node_price_per_hour
 from simulator import Cluster, Decision, View, Workload, simulate
 from simulator.workloads.authors import read_instance
 from simulator.workloads.catalogs import read_catalog
-from simulator.workloads.hierarchical import HierarchicalScenario, generate
+from simulator.workloads.hierarchical import HierarchicalJobs, generate
 
 REPETITIONS = 3
 
@@ -39,7 +39,7 @@ def all_wait(workload: Workload, cluster: Cluster, num_jobs: int, num_nodes: int
 def scenario(num_nodes: int, seed: int) -> tuple[Workload, Cluster]:
     """The paper's random scenario, 10 jobs a node."""
     catalog = read_catalog("hierarchical")
-    workload = generate(HierarchicalScenario(num_nodes=num_nodes, catalog=catalog, seed=seed))
+    workload = generate(HierarchicalJobs(num_nodes=num_nodes, seed=seed))
     return workload, Cluster.of_vms(catalog, num_nodes)
 
 

@@ -17,7 +17,8 @@ from experiments.studies.shares.measured import RELEASED
 from policies import make_policy
 from simulator import simulate
 from simulator.features.rounds import Rounds
-from simulator.workloads.gavel import training_workload
+from simulator.workloads.gavel import TrainingJobs
+from simulator.workloads.table import Setting
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 POLICIES: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -40,7 +41,9 @@ def rounds_a_cpu_s(
     policy: str, options: dict[str, Any], trace: str, throughputs: str, gpus: int
 ) -> float:
     """Decisions of a run by its CPU seconds."""
-    workload, cluster = training_workload(trace, {"v100": gpus}, throughputs)
+    workload, cluster = TrainingJobs(path=trace, gpus={"v100": gpus}, throughputs=throughputs).make(
+        Setting()
+    )
     begin_s = time.process_time()
     rules = make_policy(policy, **options)
     result = simulate(workload, cluster, rules, features=[Rounds(ROUND_S)])

@@ -25,7 +25,8 @@ from simulator.adaptation import Rules, adapt
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.laws import Exponential
 from simulator.statistics import Streams
-from simulator.workloads.synergy import philly_like_trace
+from simulator.workloads.synergy import PhillyLikeJobs
+from simulator.workloads.table import Setting
 
 
 def crowd(count: int = 10_000) -> Workload:
@@ -48,7 +49,7 @@ def crowd(count: int = 10_000) -> Workload:
 def philly(path: str | None) -> Workload:
     """Jobs of fixed demand: the table at ``path``, or a trace that is like Philly's."""
     if path is None:
-        return philly_like_trace(82_247, Streams(1), 22)
+        return PhillyLikeJobs(num_jobs=82_247, jobs_per_hour=22).make(Setting(1))
     import pandas as pd
 
     table = pd.read_csv(path)

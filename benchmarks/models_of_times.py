@@ -23,7 +23,7 @@ from simulator import Cluster, DecisionPoints, Workload, simulate
 from simulator.model.cluster import FloatArray
 from simulator.statistics import Streams, student
 from simulator.workloads.catalogs import read_catalog
-from simulator.workloads.hierarchical import HierarchicalScenario, generate, with_times
+from simulator.workloads.hierarchical import HierarchicalJobs, generate, with_times
 
 DUE = {
     "min-2max": "due dates U[min, 2 max]",
@@ -46,27 +46,28 @@ METHODS = {
 """Of the hierarchical paper: policy, options and period of decisions."""
 
 
-def from_pool(pool: pd.DataFrame, scenario: HierarchicalScenario) -> Workload:
+def from_pool(pool: pd.DataFrame, scenario: HierarchicalJobs) -> Workload:
     """Jobs of the pool itself, each as likely, for a scenario."""
     names = pool["Jobs"].unique()
     by_type = {
         gpu: part.set_index("Jobs").loc[names, [f"t_g{g}_s" for g in range(1, 9)]].to_numpy()
         for gpu, part in pool.groupby("GpuType")
     }
-    drawn = Streams(scenario.seed).generator("job-mix").integers(len(names), size=scenario.num_jobs)
-    width = 1 + max(int(t.gpus) for t in scenario.catalog)
-    times_s: FloatArray = np.full((len(drawn), len(scenario.catalog), width), np.inf)
-    for v, node_type in enumerate(scenario.catalog):
+    streams, catalog = Streams(scenario.seed or 0), read_catalog("hierarchical")
+    drawn = streams.generator("job-mix").integers(len(names), size=scenario.num_drawn)
+    width = 1 + max(int(t.gpus) for t in catalog)
+    times_s: FloatArray = np.full((len(drawn), len(catalog), width), np.inf)
+    for v, node_type in enumerate(catalog):
         gpus = int(node_type.gpus)
         times_s[:, v, 1 : gpus + 1] = by_type[node_type.gpu_type][drawn, :gpus]
-    return with_times(scenario, times_s, names[drawn].tolist())
+    return with_times(scenario, streams, times_s, names[drawn].tolist())
 
 
 def jobs(pool: pd.DataFrame, times: str, **fields: Any) -> Workload:
     """The jobs of a scenario by a model of times."""
     if times == "authors' pool":
-        return from_pool(pool, HierarchicalScenario(**fields))
-    return generate(HierarchicalScenario(times=times, **fields))  # type: ignore[arg-type]
+        return from_pool(pool, HierarchicalJobs(**fields))
+    return generate(HierarchicalJobs(times=times, **fields))  # type: ignore[arg-type]
 
 
 def hierarchical(pool: pd.DataFrame, times: str, due: str) -> pd.DataFrame:

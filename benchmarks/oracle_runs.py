@@ -153,7 +153,7 @@ def examples() -> Iterator[Run]:
             jobs[key] = min(jobs[key], SMALLER[key])
         if jobs["kind"] == "hierarchical":
             jobs["jobs_per_node"] = 3
-        if jobs["kind"] == "philly-table":
+        if jobs["kind"] == "csv":
             jobs["max_jobs"] = 120
         for key in jobs.keys() & {"path", "throughputs"}:
             jobs[key] = f"examples/{jobs[key]}"

@@ -11,7 +11,8 @@ import math
 from pathlib import Path
 
 from simulator.statistics import Streams
-from simulator.workloads.synergy import philly_like_trace
+from simulator.workloads.synergy import PhillyLikeJobs
+from simulator.workloads.table import Setting
 
 JOBS, PER_HOUR, SWING, DAY_S = 400, 2.5, 0.8, 86400.0
 CLUSTERS = {"research": 0.5, "speech": 0.3, "vision": 0.2}
@@ -21,7 +22,9 @@ def rows(seed: int = 1) -> list[list[object]]:
     """Job, submission, duration, GPUs, virtual cluster."""
     streams = Streams(seed)
     # Poisson arrivals at the highest rate, thinned: at night fewer of them are kept.
-    candidates = philly_like_trace(4 * JOBS, streams, PER_HOUR * (1 + SWING))
+    candidates = PhillyLikeJobs(num_jobs=4 * JOBS, jobs_per_hour=PER_HOUR * (1 + SWING)).make(
+        Setting(streams.seed)
+    )
     keep, owner = streams.generator("thinning"), streams.generator("owners")
     made: list[list[object]] = []
     for job, at_s in enumerate(candidates.submit_s.tolist()):

@@ -1,26 +1,53 @@
-"""Keys of configuration files: the base class of their tables, and errors that name a key."""
+"""Keys of configuration files: the base class of their tables, reading, and errors that name a key."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import tomllib
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
-from simulator.errors import InputError
+from simulator.errors import InputError, meant
+from simulator.inputs import MOST_CONFIG_BYTES, read_input_text
+from simulator.limits import LATEST_S
+
+Model = TypeVar("Model", bound=BaseModel)
 
 PositiveInt = Annotated[int, Field(ge=1)]
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
+InputFile = Annotated[
+    str, BeforeValidator(lambda path: str(path) if isinstance(path, Path) else path)
+]
+"""Name of a file; in Python also a `Path`."""
+Delay = Annotated[float, Field(ge=0, lt=LATEST_S)]
 
 
 class Config(BaseModel):
-    """A section of a configuration file: no unknown keys, no silent conversions, no NaN."""
+    """A section of a configuration file: no unknown keys, no silent conversions, no NaN.
+
+    In Python it is made of the same keys; a mistake is an `InputError` "KEY: got X, expected Y".
+    """
 
     model_config = ConfigDict(
         extra="forbid", strict=True, frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
     )
+
+    def __init__(self, **values: Any) -> None:
+        # Numbers of NumPy are as good.
+        given = {k: v.item() if getattr(v, "ndim", None) == 0 else v for k, v in values.items()}
+        try:
+            super().__init__(**given)
+        except ValidationError as error:
+            path, text = explained(error, type(self), given)
+            raise KeyedError(path, text) if path else InputError(text) from None
+
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]  # a table in a table has no message of its own
 
 
 class KeyedError(InputError):
@@ -42,3 +69,240 @@ def at_key(key: str) -> Iterator[None]:
     except InputError as error:
         table = key.partition(".")[0]  # which the simulator's own text may begin with, too
         raise KeyedError(key, str(error).removeprefix(f"{table}: ")) from None
+
+
+DEEPEST = 50
+"""Of tables in tables."""
+
+LARGEST = 10**18
+"""Whole numbers below it are exact in 64 bits."""
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """A TOML file as nested dicts; raises InputError naming file, line and column."""
+    text = read_input_text(path, "a TOML file", MOST_CONFIG_BYTES)
+    try:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        if path.suffix.lower() in (".csv", ".tsv"):
+            raise InputError(
+                f"{path}: a table, expected a TOML file; a scenario names its jobs: [workload] "
+                'kind = "trace", path = ".."'
+            ) from None
+        raise InputError(f"{path}: not valid TOML: {error}") from None
+    except RecursionError:
+        raise InputError(f"{path}: not valid TOML: nested too deeply") from None
+    except ValueError as error:  # a number of thousands of digits
+        raise InputError(f"{path}: not valid TOML: {error}") from None
+    _expect_sane(found, path)
+    return found
+
+
+def _expect_sane(config: Mapping[str, Any], path: Path) -> None:
+    """No table too deep, no number too large for a computer's own, no text with a NUL in it."""
+    todo: list[tuple[Any, str, int]] = [(config, "", 0)]
+    while todo:
+        value, where, depth = todo.pop()
+        if depth > DEEPEST:
+            raise InputError(f"{path}: {where.partition('.')[0]}: nested too deeply")
+        if isinstance(value, dict):
+            todo += [(v, f"{where}.{k}".removeprefix("."), depth + 1) for k, v in value.items()]
+        elif isinstance(value, list):
+            todo += [(v, where, depth + 1) for v in value]
+        elif isinstance(value, int) and abs(value) >= LARGEST:
+            raise InputError(
+                f"{path}: {where}: got a number of {len(str(value))} digits, expected at most 18"
+            )
+        elif not isinstance(value, str | int | float):
+            raise InputError(f"{path}: {where}: got {value} (a date or a time), expected none here")
+        elif isinstance(value, str) and "\0" in value:
+            raise InputError(f"{path}: {where}: got a text with a NUL character, expected none")
+
+
+def validated(model: type[Model], data: Mapping[str, Any], source: str, prefix: str = "") -> Model:
+    """``data`` as a model; raises InputError "SOURCE: path.to.key: got X, expected Y".
+
+    Parameters
+    ----------
+    source : the file's name, for the message.
+    prefix : where in the file ``data`` stands ("scenario"); empty for its top.
+    """
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        path, text = explained(error, model, data)
+        where = ".".join(part for part in (prefix, path) if part)
+        raise InputError(f"{source}: {where}: {text}" if where else f"{source}: {text}") from None
+
+
+def explained(
+    error: ValidationError, model: type[BaseModel], data: Mapping[str, Any]
+) -> tuple[str, str]:
+    """The path to the offending key, and "got X, expected Y" in the words of the schema."""
+    whole = model.model_json_schema()
+
+    def rank(problem: ErrorDetails) -> tuple[bool, int]:
+        # A misspelt key shows as unknown and as missing; the former says more. Where text or a
+        # table would do, what is wrong inside the table says more than that it is no text.
+        return problem["type"] != "extra_forbidden", -len(_walk(problem["loc"], data, whole)[0])
+
+    problem = min(error.errors(), key=rank)
+    kind, location = problem["type"], problem["loc"]
+    keys, schema = _walk(location, data, whole)
+    path = _path(keys)
+    if kind == "extra_forbidden":
+        here = _walk(location[:-1], data, whole)[1]
+        branches = _branches(here, whole.get("$defs", {}))
+        known = [key for branch in branches for key in branch.get("properties", {})]
+        return path, f"unknown key, {_suggestion(str(location[-1]), known)}"
+    if kind == "missing":
+        meaning = schema.get("description", "").partition("\n")[0]
+        return path, f"missing, expected {described(schema)}{f': {meaning}' if meaning else ''}"
+    if kind in ("value_error", "assertion_error"):
+        why = problem["ctx"]["error"]
+        if isinstance(why, KeyedError):
+            return f"{path}.{why.key}".removeprefix("."), why.text
+        if isinstance(why, InputError):
+            return path, str(why)
+        return path, f"got {_shown(problem['input'])}, {why}"
+    if kind in ("union_tag_invalid", "union_tag_not_found"):
+        tag = problem["ctx"]["discriminator"].strip("'")
+        path = _path([*keys, tag])
+        expected = f"expected one of {problem['ctx'].get('expected_tags', '')}".rstrip(" of")
+        if kind == "union_tag_not_found":
+            return path, "missing, expected the name of a kind"
+        return path, f"got {_shown(problem['ctx']['tag'])}, {expected}"
+    expected = described(schema)
+    if kind == "finite_number":
+        alone = sum(branch.get("type") != "null" for branch in schema.get("anyOf", ())) <= 1
+        expected = expected.replace("number", "finite number") if alone else "a finite number"
+    return path, f"got {_shown(problem['input'])}, expected {expected}"
+
+
+def _walk(
+    location: tuple[str | int, ...], data: Any, schema: dict[str, Any]
+) -> tuple[list[str | int], dict[str, Any]]:
+    """Follow an error's location through data and schema.
+
+    Pydantic puts names of union members into locations; those are keys of neither, and are left
+    out of the path.
+    """
+    defs = schema.get("$defs", {})
+    keys: list[str | int] = []
+    here = _resolved(schema, defs)
+    for depth, part in enumerate(location):
+        last = depth == len(location) - 1
+        is_key = isinstance(part, str) and last and not part.startswith("literal[")
+        is_key |= part in here.get("properties", {})  # the data may have it by an old name
+        if isinstance(data, Mapping) and (part in data or is_key):
+            member = _member(here, part, defs)
+            if part not in data and member is None:
+                here = _chosen(here, str(part), defs)
+                continue
+            keys.append(part)
+            data, here = data.get(part, {}), member or {}
+        elif isinstance(data, list) and isinstance(part, int):
+            keys.append(part)
+            items = [b["items"] for b in _branches(here, defs) if "items" in b]
+            item = items[0] if len(items) == 1 else {"anyOf": items}
+            data, here = data[part], _resolved(item, defs) if items else {}
+        else:
+            here = _chosen(here, str(part), defs)
+    return keys, here
+
+
+def _resolved(schema: Any, defs: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(schema, dict):
+        return {}
+    reference = schema.get("$ref")
+    return dict(defs[reference.rpartition("/")[2]]) if reference else schema
+
+
+def _branches(schema: Mapping[str, Any], defs: Mapping[str, Any]) -> list[dict[str, Any]]:
+    found = schema.get("anyOf") or schema.get("oneOf") or [schema]
+    return [_resolved(branch, defs) for branch in found]
+
+
+def _member(schema: dict[str, Any], key: Any, defs: Mapping[str, Any]) -> dict[str, Any] | None:
+    for branch in _branches(schema, defs):
+        properties = branch.get("properties", {})
+        if key in properties:
+            return _resolved(properties[key], defs)
+        if branch.get("additionalProperties"):
+            return _resolved(branch["additionalProperties"], defs)
+    return None
+
+
+def _chosen(schema: dict[str, Any], tag: str, defs: Mapping[str, Any]) -> dict[str, Any]:
+    """The member of a union that a location names by its tag or its model."""
+    for union in (schema, *schema.get("anyOf", ())):  # X | None keeps the union of X inside
+        mapping = union.get("discriminator", {}).get("mapping", {})
+        if tag in mapping:
+            return _resolved({"$ref": mapping[tag]}, defs)
+    return next((b for b in _branches(schema, defs) if b.get("title") == tag), schema)
+
+
+def _path(keys: list[str | int]) -> str:
+    text = ""
+    for key in keys:
+        text += f"[{key}]" if isinstance(key, int) else f".{key}"
+    return text.removeprefix(".")
+
+
+def _suggestion(key: str, known: list[str]) -> str:
+    return meant(key, sorted(known)) if known else "expected none"
+
+
+def _shown(value: Any) -> str:
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+NAMES = {
+    "integer": ("an integer", "integers"),
+    "number": ("a number", "numbers"),
+    "string": ("text", "texts"),
+    "boolean": ("true or false", "booleans"),
+    "object": ("a table", "tables"),
+    "array": ("a list", "lists"),
+    "null": ("nothing", "nothing"),
+}
+BOUNDS = {
+    "minimum": ">= {}",
+    "exclusiveMinimum": "> {}",
+    "maximum": "<= {}",
+    "exclusiveMaximum": "< {}",
+    "minItems": "with at least {} entries",
+    "maxItems": "with at most {} entries",
+    "minLength": "with at least {} characters",
+    "pattern": "matching {}",
+}
+
+
+def described(schema: Mapping[str, Any], *, plural: bool = False) -> str:
+    """Requirement of a schema, in words: "an integer >= 1"."""
+    if "const" in schema:
+        return _shown(schema["const"])
+    if "enum" in schema:
+        return "one of " + ", ".join(str(value) for value in schema["enum"])
+    branches = schema.get("anyOf") or schema.get("oneOf")
+    if branches:
+        words = [described(b) for b in branches if b.get("type") != "null"]
+        return " or ".join(dict.fromkeys(words))
+    name = NAMES.get(str(schema.get("type")), ("a table", "tables"))[plural]
+    if schema.get("type") == "array" and schema.get("items"):
+        name += f" of {described(schema['items'], plural=True)}"
+    if "prefixItems" in schema:
+        return f"a list of {len(schema['prefixItems'])} entries"
+    bounds = [text.format(_whole(schema[key])) for key, text in BOUNDS.items() if key in schema]
+    if "minItems" in schema and schema["minItems"] == schema.get("maxItems"):
+        bounds = [f"with {schema['minItems']} entries"]
+    return " ".join([name, " and ".join(bounds)]).strip()
+
+
+def _whole(value: Any) -> Any:
+    """A whole number without ".0", which versions of Pydantic write or leave out."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value

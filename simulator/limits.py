@@ -13,6 +13,9 @@ MOST_JOBS = 10_000_000
 MOST_GPUS = 10_000
 """Of one node."""
 
+LATEST_S = 1e12
+"""Submissions are before this (over 30,000 years), where a clock still resolves a millisecond."""
+
 MOST_TIMES = 250_000_000
 """Entries of a table of times by job, node type and number of GPUs: 2 GB."""
 

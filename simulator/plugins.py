@@ -18,9 +18,13 @@ from collections.abc import Callable, Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
+from typing import Any, TypeVar, cast
+
+from pydantic import BaseModel, create_model, model_validator
 
 from simulator.errors import InputError
+
+Table = TypeVar("Table", bound=BaseModel)
 
 FILE = ".py:"
 """In the name of a policy that is in a file: ``FILE.py:NAME``."""
@@ -68,6 +72,29 @@ def loaded(entry: EntryPoint, what: str) -> Callable[..., Any]:
     if not callable(found):
         raise InputError(f"{what} {entry.name!r}: {entry.value} is no class or function")
     return cast(Callable[..., Any], found)
+
+
+def table_of(entry: EntryPoint, base: type[Table], **fields: Any) -> type[Table]:
+    """The table that a package registers; where it is broken, one that says so when it is used.
+
+    Parameters
+    ----------
+    base : class that it has to be of.
+    fields : of the broken one, as `pydantic.create_model` takes them.
+    """
+    try:
+        made = loaded(entry, entry.group.removeprefix("schedlab.").removesuffix("s"))
+        if isinstance(made, type) and issubclass(made, base):
+            return made
+        error = InputError(f"{entry.value} is no {base.__name__}")
+    except InputError as found:
+        error = found
+
+    def tell(cls: type, data: object) -> object:
+        raise error
+
+    said: Any = {"tell": model_validator(mode="before")(tell)}
+    return create_model("Broken", __base__=base, __doc__=str(error), __validators__=said, **fields)
 
 
 def allow_code() -> None:

@@ -19,10 +19,10 @@ from pydantic import BaseModel, TypeAdapter
 from experiments.cli import main
 from experiments.scenario import keys_page
 from experiments.scenario import schema as scenario
-from experiments.scenario.job_types import TypesConfig
 from experiments.scenario.template import template
 from experiments.sweep.sweepfile import SweepFile
 from policies import page as policies_page
+from simulator.workloads.job_types import TypesConfig
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])

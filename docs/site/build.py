@@ -113,10 +113,10 @@ def pages_to_play_with(folder: Path) -> None:
     from policies import make_policy
     from simulator import Cluster, simulate
     from simulator.workloads.catalogs import read_catalog
-    from simulator.workloads.hierarchical import HierarchicalScenario, generate
+    from simulator.workloads.hierarchical import HierarchicalJobs, generate
 
     catalog = read_catalog("hierarchical")
-    workload = generate(HierarchicalScenario(num_nodes=5, catalog=catalog, seed=1))
+    workload = generate(HierarchicalJobs(num_nodes=5, seed=1))
     nodes = Cluster.of_vms(catalog, 5)
     runs = [simulate(workload, nodes, make_policy(name), seed=1) for name in ("edf", "milp")]
     replay(runs, folder / "replay-page.html", "EDF and the exact decision")

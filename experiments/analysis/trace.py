@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.scenario.trace_formats import KINDS, recognised
 from simulator.errors import InputError
 from simulator.laws.fitting import Fit, fits
 from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
 from simulator.model.cluster import FloatArray, IntArray
+from simulator.workloads.table import Setting
 
 if TYPE_CHECKING:
     from simulator import Cluster, Workload
@@ -65,18 +65,13 @@ def read_trace(path: Path, kind: str | None = None) -> tuple[Workload, Cluster |
     InputError
         No such file, another format, or a mistake in it; one line.
     """
-    from simulator.workloads.authors import read_instance
-    from simulator.workloads.traces import FORMATS
+    from simulator.workloads.registry import table_for
 
-    if kind is not None and kind not in KINDS:
-        raise InputError(f"--kind: got {kind!r}, expected one of {', '.join(KINDS)}")
     if not path.exists():
         raise InputError(f"{path}: no such file or folder")
-    kind = kind or recognised(path)
-    if kind == "instance":
-        instance = read_instance(path)
-        return instance.workload, instance.cluster, kind
-    return FORMATS[kind].read(path), None, kind
+    table = table_for(path, kind)
+    made = table.make(Setting())
+    return *(made if isinstance(made, tuple) else (made, None)), table.kind
 
 
 def describe(

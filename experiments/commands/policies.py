@@ -14,8 +14,6 @@ from simulator.errors import InputError
 from simulator.plugins import allow_code as allow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rich.console import Console
 
 
@@ -108,35 +106,30 @@ def _of_packages() -> list[str]:
     """Dispatchers and kinds of workload: the built-in names, and one line for each that a package registers."""
     import inspect
 
-    from experiments.scenario.extensions import registered
+    from experiments.scenario.build import DISPATCHER_GROUP
     from simulator.dispatchers import DISPATCHERS
+    from simulator.plugins import installed, loaded
+    from simulator.workloads.registry import KINDS, kinds
 
     lines = [f"Dispatchers (key dispatcher): {', '.join(DISPATCHERS)}."]
-    for group, what, key in (
-        ("schedlab.dispatchers", "Dispatcher", "dispatcher"),
-        ("schedlab.workloads", "Workload", "kind"),
-    ):
-        for entry, found in registered(group):
-            shown = f'{what} of a package, {key} = "{entry.name}"'
-            if isinstance(found, InputError):
-                lines.append(f"{shown}: {printable(str(found))}")
-                continue
+    for entry in installed(DISPATCHER_GROUP):
+        try:
+            found = loaded(entry, "dispatcher")
             said = (inspect.getdoc(found) or "").partition("\n")[0] or entry.value
-            options = _options_of(found) if group == "schedlab.workloads" else ""
-            lines.append(printable(f"{shown}: {said}{options}"))
+        except InputError as error:  # another package's, broken; the others are listed all the same
+            said = str(error)
+        lines.append(printable(f'Dispatcher of a package, dispatcher = "{entry.name}": {said}'))
+    own = list(kinds().items())
+    lines.append(f"Workloads (key kind): {', '.join(name for name, _ in own[: len(KINDS)])}.")
+    for name, table in own[len(KINDS) :]:
+        keys = [
+            key if field.is_required() else f"{key}={field.get_default(call_default_factory=True)}"
+            for key, field in table.model_fields.items()
+            if key != "kind"
+        ]
+        said = f"{(inspect.getdoc(table) or '').partition(chr(10))[0]} ({', '.join(keys)})"
+        lines.append(printable(f'Workload of a package, kind = "{name}": {said}'))
     return lines
-
-
-def _options_of(make: Callable[..., Any]) -> str:
-    """The keys of a kind of workload, as for policies; a missing value is one that must be given."""
-    import inspect
-
-    try:
-        some = list(inspect.signature(make).parameters.values())[1:]
-    except ValueError:  # compiled code may not say
-        return ""
-    named = [p.name if p.default is p.empty else f"{p.name}={p.default}" for p in some]
-    return f" ({', '.join(named)})" if named else ""
 
 
 def _fits(path: Path, policy: str | None) -> Any:

@@ -76,9 +76,9 @@ def run(
     from experiments.scenario.formulas import formula_line
     from experiments.scenario.options import scenario_of
     from experiments.scenario.schema import input_files
-    from experiments.scenario.trace_formats import recognised
     from experiments.text import printable
     from simulator.plugins import allow_code as allow
+    from simulator.workloads.registry import recognised
 
     if allow_code:
         allow()

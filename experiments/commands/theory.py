@@ -38,15 +38,15 @@ def queue(
     """
     from experiments.scenario.formulas import queue_formula
     from experiments.scenario.options import parse_policy
-    from experiments.scenario.schema import Nodes, PoissonJobs, Scenario
+    from experiments.scenario.schema import Scenario
     from simulator.laws import parse_law
+    from simulator.workloads.machines import Nodes
+    from simulator.workloads.poisson import PoissonJobs
 
     law = parse_law(service)
     rate_per_s = load * servers / law.mean
-    jobs = PoissonJobs(
-        kind="poisson", arrival_rate_per_h=rate_per_s * 3600, duration_s=service, gaps=gaps
-    )
-    nodes = Nodes(kind="nodes", num_nodes=1, gpus_per_node=servers)
+    jobs = PoissonJobs(arrival_rate_per_h=rate_per_s * 3600, duration_s=service, gaps=gaps)
+    nodes = Nodes(num_nodes=1, gpus_per_node=servers)
     print("policy,formula,mean_wait_s,mean_completion_time_s,mean_jobs")
     for policy in POLICIES:
         name, options = parse_policy(policy)

@@ -9,13 +9,18 @@ from experiments.config import KeyedError, at_key
 from experiments.scenario.jobs import jobs_and_machines
 from experiments.scenario.machines import fitted
 from experiments.scenario.schema import Decisions, DelayKeys, Scenario, Server
+from simulator.errors import InputError
 from simulator.features.table import Scene
+from simulator.plugins import installed, loaded
 
 if TYPE_CHECKING:
     from simulator import Cluster, DecisionPoints, Policy, ServerSpec, Workload
     from simulator.core.run import Rule
     from simulator.features.reconfiguration import Delays
     from simulator.features.rounds import Rounds
+
+DISPATCHER_GROUP = "schedlab.dispatchers"
+"""Entry points of dispatchers."""
 
 
 def build(scenario: Scenario) -> tuple[Workload, Cluster]:
@@ -99,7 +104,7 @@ def decision_points(decisions: Decisions) -> DecisionPoints:
     """Times of decisions; raises KeyedError for keys that exclude each other."""
     from simulator import DecisionPoints
     from simulator.arguments import LEAST_PERIOD_S
-    from simulator.model.workload import LATEST_S
+    from simulator.limits import LATEST_S
 
     period_s, round_s = decisions.period_s, decisions.round_s
     since_last_s = decisions.since_last_s
@@ -159,11 +164,21 @@ def make_server(server: Server | None) -> ServerSpec | None:
 
 
 def make_dispatcher(name: str) -> str | Rule:
-    """The dispatcher as `simulate` takes it; raises KeyedError where there is none."""
-    from experiments.scenario.extensions import dispatcher_of
+    """The dispatcher as `simulate` takes it, also one that a package registers; raises KeyedError where there is none.
 
+    [project.entry-points."schedlab.dispatchers"]
+    most-free = "my_package:most_free"         # (controllers, rng) -> (job -> one of the controllers)
+    """
+    from simulator.dispatchers import DISPATCHERS
+
+    if name in DISPATCHERS:
+        return name
+    of_packages = {entry.name: entry for entry in installed(DISPATCHER_GROUP)}
     with at_key("dispatcher"):
-        return dispatcher_of(name)
+        if name not in of_packages:
+            known = ", ".join([*DISPATCHERS, *of_packages])
+            raise InputError(f"unknown dispatcher {name!r}, expected one of {known}")
+        return loaded(of_packages[name], "dispatcher")
 
 
 def check_window(window: Sequence[int] | None, num_jobs: int) -> None:

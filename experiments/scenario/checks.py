@@ -22,17 +22,9 @@ from experiments.scenario.build import (
     scene_of,
     with_features,
 )
-from experiments.scenario.jobs import Built, arrival_rate_per_h, jobs_and_machines
+from experiments.scenario.jobs import Built, jobs_and_machines
 from experiments.scenario.machines import fitted
-from experiments.scenario.schema import (
-    AndreasJobs,
-    ElasticJobs,
-    HierarchicalJobs,
-    PhillyLikeJobs,
-    PoissonJobs,
-    Scenario,
-    SynergyJobs,
-)
+from experiments.scenario.schema import Scenario
 
 if TYPE_CHECKING:
     from simulator import Cluster, Workload
@@ -57,14 +49,9 @@ class ScenarioChecks:
         self._once(f"server {_said(scenario.server)}", lambda: make_server(scenario.server))
         decisions = scenario.decisions
         self._once(f"decisions {_said(decisions)}", lambda: decision_points(decisions))
-        jobs = scenario.workload
-        if isinstance(jobs, PoissonJobs):
-            arrival_rate_per_h(jobs, scenario.cluster)
-            one = jobs.model_copy(update={"num_jobs": 1, "arrival_rate_per_h": 1.0, "load": None})
-            self._once(
-                f"law {jobs.duration_s} {jobs.gaps} {jobs.priorities} {jobs.patience}",
-                lambda: jobs_and_machines(scenario.model_copy(update={"workload": one})),
-            )
+        jobs, setting = scenario.workload, scenario.setting
+        machines = _said(scenario.cluster) if jobs.of_machines else ""
+        self._once(f"jobs {_said(jobs)} {machines}", lambda: jobs.check(setting))
         self._check_machines(scenario)
 
     def _once(self, part: str, check: Callable[[], object]) -> None:
@@ -77,15 +64,7 @@ class ScenarioChecks:
         small = _with_few_jobs(scenario)
         jobs, cluster = _said(small.workload), _said(scenario.cluster)
         adapt = _said(small.adapt)
-        brings_machines = small.workload.kind in (
-            "hierarchical",
-            "instance",
-            "andreas",
-            "openb-like",
-            "openb",
-            "plugin",
-        )
-        read = f"{jobs} {cluster}" if brings_machines else jobs
+        read = f"{jobs} {cluster}" if small.workload.of_machines else jobs
         # Whole iterations depend on the round.
         said = " ".join(_said(table) for table in scenario.features.values())
         machines = f"{jobs} {cluster} {adapt} {scenario.decisions.round_s} {said}"
@@ -95,7 +74,7 @@ class ScenarioChecks:
             lambda: self._requirements(scenario.policy, machines),
         )
         if scenario.window is not None:
-            check_window(scenario.window, _num_drawn(scenario) or len(self._read[read][0]))
+            check_window(scenario.window, scenario.workload.num_drawn or len(self._read[read][0]))
 
     def _fit(self, small: Scenario, read: str, machines: str) -> None:
         if read not in self._read:
@@ -117,41 +96,9 @@ def _said(part: BaseModel | None) -> str:
     return part.model_dump_json() if part is not None else ""
 
 
-def _num_drawn(scenario: Scenario) -> int | None:
-    """Number of jobs that are drawn; None where a file decides."""
-    jobs = scenario.workload
-    if isinstance(jobs, HierarchicalJobs | AndreasJobs):
-        return jobs.num_nodes * jobs.jobs_per_node
-    drawn = PoissonJobs | ElasticJobs | SynergyJobs | PhillyLikeJobs
-    return jobs.num_jobs if isinstance(jobs, drawn) else None
-
-
 def _with_few_jobs(scenario: Scenario) -> Scenario:
     """The scenario with so few jobs that drawing them costs nothing; a file's jobs are all there."""
-    jobs = scenario.workload
-    few: BaseModel = jobs
-    if isinstance(jobs, HierarchicalJobs):
-        few = HierarchicalJobs(kind=jobs.kind, num_nodes=jobs.num_nodes, jobs_per_node=1)
-    elif isinstance(jobs, AndreasJobs):
-        few = jobs.model_copy(update={"jobs_per_node": 1})
-    elif isinstance(jobs, PhillyLikeJobs):
-        few = jobs.model_copy(update={"num_jobs": min(jobs.num_jobs, 500)})
-    elif isinstance(jobs, PoissonJobs):
-        most = [max(jobs.num_gpus)]
-        few = PoissonJobs(
-            kind=jobs.kind,
-            num_jobs=1,
-            arrival_rate_per_h=1.0,
-            num_gpus=most,
-            patience=jobs.patience,
-        )
-    elif isinstance(jobs, ElasticJobs):
-        few = jobs.model_copy(update={"num_jobs": 1})
-    elif isinstance(jobs, SynergyJobs):
-        # Of jobs on several GPUs so many that the largest demands are among them.
-        count = min(jobs.num_jobs, 500) if jobs.multi_gpu else 1
-        load = jobs.jobs_per_hour if jobs.draw == "released" else None
-        few = jobs.model_copy(update={"num_jobs": count, "jobs_per_hour": load})
     # A load needs several submissions; it can be had for any jobs that have them.
     adapt = scenario.adapt and scenario.adapt.model_copy(update={"load": None})
+    few = scenario.workload.with_few_jobs()
     return scenario.model_copy(update={"workload": few, "adapt": adapt, "seed": 0})

@@ -92,8 +92,7 @@ def without_effect(scenario: Scenario, result: Result, most_s: float) -> Iterato
             continue  # it needs the key
         if same:
             told.append(path)
-            name = ".".join(path).replace("workload.options.", "workload.")
-            yield f"{name}: changes nothing here, all numbers are the same without it"
+            yield f"{'.'.join(path)}: changes nothing here, all numbers are the same without it"
 
 
 def _given(model: BaseModel, path: Path) -> Iterator[Path]:

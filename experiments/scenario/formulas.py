@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from experiments.scenario.jobs import arrival_rate_per_h
-from experiments.scenario.schema import Decisions, Nodes, PoissonJobs, Scenario
+from experiments.scenario.schema import Decisions, Scenario
 from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
+from simulator.workloads.machines import Nodes
+from simulator.workloads.poisson import PoissonJobs
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,7 +34,7 @@ def formula_line(scenario: Scenario, result: Result) -> str:
 
     assert isinstance(scenario.workload, PoissonJobs)
     window = slice(*(scenario.window or (None,)))
-    rate_per_s = arrival_rate_per_h(scenario.workload, scenario.cluster) / HOUR_S
+    rate_per_s = scenario.workload.rate_per_h(scenario.setting) / HOUR_S
     law = parse_law(scenario.workload.duration_s)
     if scenario.workload.patience is not None:
         if result.left is None:

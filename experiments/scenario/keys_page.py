@@ -5,17 +5,18 @@ python -m experiments.scenario.keys_page > docs/keys.md
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
 
 from experiments.config import described, toml_value
-from experiments.scenario.job_types import TypesConfig
 from experiments.scenario.schema import Scenario
 from experiments.sweep.sweepfile import SweepFile
 from simulator.features import registry
+from simulator.workloads.job_types import TypesConfig
 
 BEGIN = """\
 # Keys
@@ -65,8 +66,12 @@ def _sections(model: type[BaseModel], title: str) -> Iterator[str]:
     defs = schema.get("$defs", {})
     yield _section(f"## {title}", schema)
     for name, tables in _tables(schema, defs).items():
+        alike: dict[str, list[dict[str, Any]]] = {}  # kinds with the same keys share a table
         for table in tables:
-            yield _section(f"### {_heading(name, table)}", table)
+            keys = {k: v for k, v in table["properties"].items() if k != "kind"}
+            alike.setdefault(json.dumps(keys or table), []).append(table)
+        for group in alike.values():
+            yield _section(f"### {_heading(name, group)}", *group)
 
 
 def _tables(schema: Mapping[str, Any], defs: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
@@ -96,21 +101,24 @@ def _references(spec: Any) -> Iterator[str]:
             yield from _references(value)
 
 
-def _heading(name: str, table: Mapping[str, Any]) -> str:
-    kind = table.get("properties", {}).get("kind")
-    if kind is None:
-        return f"[{name}]"
-    return f"[{name}] kind = {', '.join(map(toml_value, kind.get('enum', [kind.get('const')])))}"
+def _heading(name: str, tables: Sequence[Mapping[str, Any]]) -> str:
+    kinds = [
+        table["properties"]["kind"]["const"] for table in tables if "kind" in table["properties"]
+    ]
+    return f"[{name}] kind = {', '.join(map(toml_value, kinds))}" if kinds else f"[{name}]"
 
 
-def _section(heading: str, table: Mapping[str, Any]) -> str:
+def _section(heading: str, table: Mapping[str, Any], *others: Mapping[str, Any]) -> str:
     rows = [
         _row(key, spec, key in table.get("required", ()))
         for key, spec in table["properties"].items()
         if key != "kind"
     ]
     head = "| key | type | default | unit | meaning | example |\n|---|---|---|---|---|---|"
-    about = " ".join(table["description"].split()).replace("``", "`")
+    texts = [
+        each["description"].partition("\n\n" if others else "\0")[0] for each in (table, *others)
+    ]
+    about = " ".join(" ".join(texts).split()).replace("``", "`")
     return "\n".join([heading, "", about, *(["", head, *rows] if rows else []), ""])
 
 

@@ -5,17 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from experiments.config import KeyedError, at_key
-from experiments.scenario.schema import (
-    Adapt,
-    Machines,
-    Modelled,
-    Nodes,
-    Partitioned,
-    Pool,
-    Scenario,
-    Vms,
-)
+from experiments.scenario.schema import Adapt, Scenario
 from simulator.errors import InputError
+from simulator.workloads.machines import Machines, Nodes, Pool, Vms
+from simulator.workloads.table import Modelled
 
 if TYPE_CHECKING:
     from simulator import Cluster, Workload
@@ -149,11 +142,11 @@ def _cluster(machines: Machines | None, own: Cluster | None, scenario: Scenario)
                 "others)",
             )
         if isinstance(machines, Nodes):
-            return _equal_servers(machines, own)
+            return machines.cluster(own.node_types[0].gpu_type if own is not None else "GPU")
         return Cluster.rental_pool(machines.price_per_gpu_hour)
     kind = scenario.workload.kind
     if own is None and isinstance(machines, Vms) and scenario.adapt and scenario.adapt.speedup:
-        return _vms(machines)
+        return machines.cluster()
     if own is None:
         others = "" if kind == "elastic" else " (with [adapt] speedup it runs on 'vms' too)"
         raise KeyedError(
@@ -175,59 +168,5 @@ def _cluster(machines: Machines | None, own: Cluster | None, scenario: Scenario)
             )
     num_nodes = machines.num_nodes if isinstance(machines, Vms) else None
     num_nodes = num_nodes or own.num_nodes
-    controllers = _num_controllers(machines, num_nodes)
+    controllers = machines.controllers_of(num_nodes)
     return dataclasses.replace(own, num_nodes=num_nodes, num_controllers=controllers)
-
-
-def _num_controllers(machines: Partitioned, num_nodes: int) -> int:
-    """Number of controllers that share the nodes; raises KeyedError where they cannot share evenly."""
-    of_each = machines.nodes_per_controller
-    if of_each is None:
-        num_controllers = machines.num_controllers or 1
-    elif machines.num_controllers is not None:
-        raise KeyedError(
-            "cluster", "both num_controllers and nodes_per_controller given, expected one of them"
-        )
-    elif num_nodes % of_each:
-        raise KeyedError(
-            "cluster.nodes_per_controller",
-            f"{of_each} nodes for each controller of {num_nodes} nodes, expected a number that "
-            "divides the nodes",
-        )
-    else:
-        num_controllers = num_nodes // of_each
-    if num_nodes % num_controllers:
-        raise KeyedError(
-            "cluster.num_controllers",
-            f"{num_controllers} controllers for {num_nodes} nodes, expected a number that divides "
-            "the nodes",
-        )
-    return num_controllers
-
-
-def _vms(machines: Vms) -> Cluster:
-    """VMs for jobs that bring none."""
-    from experiments.scenario.jobs import vm_catalog
-    from simulator import Cluster
-
-    if machines.num_nodes is None:
-        raise KeyedError("cluster.num_nodes", "missing, expected how many VMs there may be")
-    controllers = _num_controllers(machines, machines.num_nodes)
-    return Cluster.of_vms(vm_catalog(machines), machines.num_nodes, controllers)
-
-
-def _equal_servers(machines: Nodes, own: Cluster | None) -> Cluster:
-    import math
-
-    from simulator import Cluster, NodeType
-
-    num_controllers = _num_controllers(machines, machines.num_nodes)
-    node_type = NodeType(
-        f"{machines.gpus_per_node}-GPU",
-        machines.gpu_type or (own.node_types[0].gpu_type if own is not None else "GPU"),
-        machines.gpus_per_node,
-        machines.price_per_hour,
-        cpus=machines.cpus_per_node or math.inf,
-        memory_gb=machines.memory_gb_per_node or math.inf,
-    )
-    return Cluster.of_nodes(node_type, machines.num_nodes, num_controllers)

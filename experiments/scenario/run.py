@@ -18,7 +18,7 @@ from experiments.scenario.build import (
     make_server,
     scene_of,
 )
-from experiments.scenario.schema import ElasticJobs, Scenario, file_keys
+from experiments.scenario.schema import Scenario, file_keys
 from experiments.sweep.task import Outcome
 from simulator.errors import InputError
 from simulator.features import registry
@@ -109,11 +109,7 @@ def _checks() -> Callable[[Scenario], None]:
 
 def has_fixed_jobs(scenario: Scenario) -> bool:
     """Whether the jobs come from a file as they are, so that the seed may change nothing."""
-    jobs = scenario.workload
-    if not hasattr(jobs, "path") or isinstance(jobs, ElasticJobs):
-        return False
-    keys = ("block_bootstrap", "load", "num_nodes")  # by which jobs or machines are drawn
-    return all(getattr(jobs, key, None) is None for key in keys)
+    return scenario.workload.is_fixed
 
 
 @configured_by(Scenario, _checks, file_keys, has_fixed_jobs)

@@ -20,434 +20,29 @@ Every table and key is checked before anything runs; docs/keys.md lists them all
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
+from operator import or_
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PrivateAttr, create_model, model_validator
 from pydantic.functional_validators import ModelWrapValidatorHandler
 
 from experiments.config import Config, FileKeys, path_keys, path_of, read_toml, validated
-from experiments.scenario.extensions import is_registered
 from simulator.errors import InputError
 from simulator.features import registry
 from simulator.features.table import FeatureTable
-from simulator.keys import NonNegative, Positive, PositiveInt
-from simulator.limits import MOST_GPUS, MOST_JOBS, MOST_NODES, expect_few
-from simulator.model.workload import LATEST_S
+from simulator.keys import Delay, NonNegative, Positive
 from simulator.plugins import FILE
-
-NodeCount = Annotated[int, Field(ge=1, le=MOST_NODES)]
-JobCount = Annotated[int, Field(ge=1, le=MOST_JOBS)]
-GpuCount = Annotated[int, Field(ge=1, le=MOST_GPUS)]
-Delay = Annotated[float, Field(ge=0, lt=LATEST_S)]
-
-
-class HierarchicalJobs(Config):
-    """The random scenario of the hierarchical paper, Section V-A."""
-
-    kind: Literal["hierarchical"]
-    seed: Annotated[int, Field(ge=0)] | None = Field(default=None, examples=[1])
-    """seed of the jobs alone, so that a sweep over the scenario's seeds keeps the jobs; left out: the scenario's"""
-    num_nodes: NodeCount = 10
-    """nodes for which jobs are drawn"""
-    jobs_per_node: Annotated[int, Field(ge=1, le=100_000)] = 10
-    """jobs for each node"""
-    mean_gap_s: Positive = 45_000.0
-    """mean gap between submissions, divided by the number of nodes"""
-    arrivals: Literal["exponential", "poisson-distributed", "mixed"] = "exponential"
-    """gaps: exponential; nearly constant (poisson-distributed); mixed: ten jobs at a high rate, then ten at a quarter of it"""
-    due: Literal["min-2max", "min-3min", "min-max"] = "min-2max"
-    """due dates: uniform from the least time of the job to 2 times the longest, 3 times the least, or the longest"""
-    weights: Literal["printed", "released"] = "printed"
-    """cost of tardiness: U[0.36, 1.08] an hour (printed) or U[0.003, 0.015] a second (released)"""
-    times: Literal["throughput", "pool"] = "throughput"
-    """execution times: fitted throughput, or the authors' public pool of jobs"""
-
-    @model_validator(mode="after")
-    def _few_enough(self) -> Self:
-        expect_few(self.num_nodes * self.jobs_per_node, MOST_JOBS, "jobs in all")
-        return self
-
-
-class Modelled(Config):
-    """Jobs that may have a model, whose speed depends on CPUs and memory (Synergy)."""
-
-    speeds: Literal["paper", "released"] = "paper"
-    """speeds of jobs with a model: published matrices, or the two speeds of Synergy's released simulator"""
-    whole_iterations: bool | None = None
-    """whether only whole iterations of a round count; left out: with released speeds in rounds"""
-
-
-class CsvJobs(Modelled):
-    """Jobs of fixed demand from a plain CSV file."""
-
-    kind: Literal["csv"]
-    path: str = Field(examples=["jobs.csv"])
-    """plain CSV of jobs"""
-    block_bootstrap: PositiveInt | None = Field(default=None, examples=[100])
-    """each seed draws the jobs again, in blocks of so many consecutive jobs"""
-
-
-class InstanceJobs(Config):
-    """A folder in one of the authors' public formats: jobs, catalogue and nodes."""
-
-    kind: Literal["instance"]
-    path: str = Field(examples=["instances/5-50"])
-    """folder in one of the authors' public formats"""
-    block_bootstrap: PositiveInt | None = Field(default=None, examples=[100])
-    """each seed draws the jobs again, in blocks of so many consecutive jobs"""
-
-
-class GapsOf(Config):
-    """A trace of which only the times between the submissions are used."""
-
-    kind: Literal["csv", "philly", "philly-table", "gavel", "alibaba", "swf", "helios"]
-    path: str = Field(examples=["jobs.csv"])
-    """file of the trace"""
-
-
-class PoissonJobs(Config):
-    """Poisson arrivals of jobs of fixed demand: the queue of the textbooks."""
-
-    kind: Literal["poisson"]
-    num_jobs: JobCount = 1000
-    """number of jobs"""
-    arrival_rate_per_h: Positive | None = Field(default=None, examples=[12])
-    """mean number of arrivals; this or load"""
-    load: Positive | None = Field(default=None, examples=[0.8])
-    """offered load of the GPUs of the cluster, in place of the rate: GPU-seconds that arrive over GPU-seconds that there are"""
-    duration_s: str = "exponential:3600"
-    """law of the durations"""
-    num_gpus: list[GpuCount] = Field(default=[1], min_length=1)
-    """a job asks for one of these, with equal chances"""
-    gaps: str = "exponential"
-    """gaps between arrivals, scaled to the rate: exponential, mmpp (bursts), trace, or a law"""
-    gaps_of: GapsOf | None = Field(default=None, examples=[{"kind": "csv", "path": "jobs.csv"}])
-    '''trace whose gaps are used in its order, with gaps = "trace"'''
-    priorities: list[NonNegative] = Field(default_factory=list, examples=[[1, 3]])
-    """shares of priority classes, the most urgent first"""
-    patience: NonNegative | str | None = Field(default=None, examples=["exponential:1800"])
-    """a job that has not started after so long leaves: s, or a law; 0: at once where all is busy"""
-
-    @model_validator(mode="after")
-    def _rate_or_load(self) -> Self:
-        if (self.arrival_rate_per_h is None) == (self.load is None):
-            raise ValueError("arrival_rate_per_h or load, expected one of them")
-        return self
-
-    @model_validator(mode="after")
-    def _gaps_and_their_trace(self) -> Self:
-        if (self.gaps == "trace") != (self.gaps_of is not None):
-            raise ValueError('gaps = "trace" and the table gaps_of belong together, expected both')
-        return self
-
-
-class ElasticJobs(Config):
-    """Elastic jobs on a rental pool, of the types in a file as `schedlab theory rental` reads it."""
-
-    kind: Literal["elastic"]
-    path: str = Field(examples=["examples/rental_figure1.toml"])
-    """file of job types, as `schedlab theory rental` reads it"""
-    num_jobs: JobCount = 1000
-    """number of jobs"""
-    arrivals: Literal["poisson", "deterministic", "mmpp"] = "poisson"
-    """arrivals: mmpp has bursts"""
-    sizes: str = "exponential:1"
-    """law of a job's size over the mean size of its type; its mean is 1"""
-
-
-class SynergyJobs(Modelled):
-    """The derived trace of the Synergy paper, Section 5.1."""
-
-    kind: Literal["synergy"]
-    num_jobs: JobCount = 1000
-    """number of jobs"""
-    jobs_per_hour: Positive | None = Field(default=None, examples=[9])
-    """Poisson arrivals; left out: all jobs at time 0"""
-    split: list[NonNegative] = Field(default=[20.0, 70.0, 10.0], min_length=3, max_length=3)
-    """shares of image, language and speech models"""
-    multi_gpu: bool = False
-    """whether jobs ask for several GPUs, too"""
-    gpu_law: Literal["philly", "gavel"] = "philly"
-    """law of the GPUs, with multi_gpu: of the Philly log, or of Gavel's extract of it"""
-    draw: Literal["seeded", "released"] = "seeded"
-    """jobs from the seed, or the very jobs of the released simulator"""
-    draw_seed: Annotated[int, Field(ge=0)] = 42
-    '''seed with draw = "released"'''
-    durations_at_cpus_per_gpu: Positive | None = Field(default=None, examples=[3])
-    """CPUs per GPU of the servers at whose proportional share durations are drawn; left out: those of the cluster"""
-
-
-class AndreasJobs(Config):
-    """The random scenarios of ANDREAS, Section V-B, with their nodes and energy price."""
-
-    kind: Literal["andreas"]
-    num_nodes: Annotated[int, Field(ge=2, le=MOST_NODES)] = 10
-    """nodes, which the workload brings; every second one has V100, the others T4"""
-    scenario: Literal[1, 2] = 1
-    """scenario of the paper"""
-    arrivals: Literal["high", "low", "mixed"] = "mixed"
-    """rate of arrivals; mixed: stretches at the high and at the low rate in turn"""
-    jobs_per_node: PositiveInt = 10
-    """jobs for each node"""
-    idle_w: NonNegative = 0.0
-    """power of an idle node"""
-    rates: Literal["measured", "node"] | None = Field(default=None, examples=["node"])
-    """the high rate follows the GPUs that were measured, or those of a node, as the main branch of the authors' generator has it; left out: measured"""
-
-    @model_validator(mode="after")
-    def _few_enough(self) -> Self:
-        expect_few(self.num_nodes * self.jobs_per_node, MOST_JOBS, "jobs in all")
-        return self
-
-
-class PhillyLikeJobs(Modelled):
-    """Jobs with the GPU demands and durations of the Philly trace, and Poisson arrivals."""
-
-    kind: Literal["philly-like"]
-    num_jobs: JobCount = 1000
-    """number of jobs"""
-    jobs_per_hour: Positive = Field(examples=[20])
-    """Poisson arrivals"""
-    split: list[NonNegative] = Field(default=[20.0, 70.0, 10.0], min_length=3, max_length=3)
-    """shares of image, language and speech models"""
-
-
-class TraceJobs(Modelled):
-    """A public trace, read by name of its format."""
-
-    kind: Literal["philly", "philly-table", "gavel", "alibaba", "swf", "helios"]
-    path: str = Field(examples=["cluster_job_log"])
-    """file of the trace"""
-    between_h: list[NonNegative] | None = Field(
-        default=None, min_length=2, max_length=2, examples=[[2400, 3000]]
-    )
-    """only the jobs submitted from so many to so many hours after the first"""
-    max_jobs: PositiveInt | None = Field(default=None, examples=[1000])
-    """the first so many jobs only"""
-    attempts: bool = False
-    """jobs of Philly's log fail where they failed there, and run again"""
-    block_bootstrap: PositiveInt | None = Field(default=None, examples=[100])
-    """each seed draws the jobs again, in blocks of so many consecutive jobs"""
-    split: list[NonNegative] | None = Field(
-        default=None, min_length=3, max_length=3, examples=[[20, 70, 10]]
-    )
-    """shares of image, language and speech models, for speeds by CPUs and memory"""
-
-
-class TrainingServers(Config):
-    """GPUs that a workload of training steps brings, and what its jobs lose."""
-
-    gpus: dict[str, GpuCount] = Field(min_length=1, examples=[{"v100": 32}])
-    """GPUs of each type, in the order in which types are served"""
-    gpus_per_node: GpuCount = 1
-    """GPUs of a server"""
-    resume_s: Delay = 20.0
-    """lost in a full round by a job that did not run in the round before"""
-    first_start_s: Delay | None = Field(default=None, examples=[20])
-    """the same at the first start; left out: as resume_s"""
-    reallocation_s: Delay = 0.0
-    """lost by a job that changes its GPUs"""
-
-
-class TrainingJobs(TrainingServers):
-    """A trace in Gavel's format as training steps; brings its servers, by type of GPU.
-
-    With ``round_s`` and ``round_ends = "last-finisher"`` in ``[decisions]``, steps are whole, and batch sizes
-    change between rounds.
-    """
-
-    kind: Literal["training"]
-    path: str = Field(examples=["trace.tsv"])
-    """trace in Gavel's format"""
-    throughputs: str | None = Field(default=None, examples=["throughputs.json"])
-    """table of training steps/s; left out: found beside the trace"""
-
-
-class GavelLikeJobs(TrainingServers):
-    """Random jobs by the rule of Gavel's simulations, as training steps; brings its servers.
-
-    The scenario's seeds 0, 1 and 2 give the jobs of the published runs.
-    """
-
-    kind: Literal["gavel-like"]
-    throughputs: str = Field(examples=["throughputs.json"])
-    """table of training steps/s, also on v100"""
-    num_jobs: JobCount = 1000
-    """number of jobs"""
-    jobs_per_h: NonNegative = 4.0
-    """arrivals, a Poisson process; 0: all at the beginning"""
-    multi_gpu: bool = False
-    """whether jobs have 1, 2, 4 or 8 GPUs; else one each"""
-    spread: list[str] | None = Field(default=None, examples=[["ResNet-18", "Transformer", "LM"]])
-    """models of jobs of several GPUs; left out: ResNet-18, ResNet-50, Transformer, LM"""
-
-
-class PolluxJobs(Config):
-    """Jobs whose speed comes from tables of goodput, in the format of Pollux's simulator."""
-
-    kind: Literal["pollux"]
-    path: str = Field(examples=["workload.csv"])
-    """workload in the format of Pollux's simulator, or a folder with one"""
-    tables: str | None = Field(default=None, examples=["traces"])
-    """folder of the tables of step times and gradient noise, flat or a folder for each application; left out: that of the workload, or `traces` in it or beside it"""
-    max_local: dict[str, PositiveInt] | None = Field(default=None, examples=[{"yolov3": 8}])
-    """largest local batch size of an application; left out: the largest measured"""
-    kept_batch: list[str] | None = Field(default=None, examples=[["ncf"]])
-    """applications whose jobs keep their users' batch sizes under every policy"""
-    max_jobs: PositiveInt | None = Field(default=None, examples=[100])
-    """the first so many jobs only"""
-
-
-class ElasticflowJobs(Config):
-    """Jobs of a trace in the format of ElasticFlow's simulator, with due dates."""
-
-    kind: Literal["elasticflow"]
-    path: str = Field(examples=["trace.csv"])
-    """trace in the format of ElasticFlow's simulator"""
-    throughputs: str | None = Field(default=None, examples=["throughputs"])
-    """folder of the tables of iterations/s; left out: throughputs_A100 beside the trace"""
-    elastic: bool = True
-    """jobs take any number of GPUs of their table; otherwise those of their users"""
-
-
-class OpenbLikeJobs(Config):
-    """Pods with parts of GPUs, drawn from the marginals of Alibaba's openb trace; brings its nodes."""
-
-    kind: Literal["openb-like"]
-    num_jobs: JobCount = 1000
-    """number of pods"""
-    num_nodes: Annotated[int, Field(ge=1, le=1213)] = 40
-    """machines of the trace, which the workload brings"""
-    load: Positive = 0.9
-    """offered load"""
-    duration_s: str = "lognormal:3600,cv=2"
-    """law of the durations"""
-
-
-class OpenbJobs(Config):
-    """Pods of Alibaba's openb trace with their parts of GPUs, from its files; brings its nodes."""
-
-    kind: Literal["openb"]
-    path: str = Field(examples=["openb_pod_list_default.csv"])
-    """list of pods of the trace"""
-    nodes: str | None = Field(default=None, examples=["openb_node_list_gpu_node.csv"])
-    """list of machines; left out: the trace's 1,213 machines"""
-    num_nodes: PositiveInt | None = Field(default=None, examples=[100])
-    """so many of the machines, drawn by the seed; left out: all"""
-    max_jobs: PositiveInt | None = Field(default=None, examples=[1000])
-    """the first so many pods only"""
-    load: Positive | None = Field(default=None, examples=[0.9])
-    """offered load; times are drawn then, with duration_s"""
-    duration_s: str | None = Field(default=None, examples=["lognormal:3600,cv=2"])
-    """law of the durations, with load; left out: the file's own times"""
-
-    @model_validator(mode="after")
-    def _load_and_durations(self) -> Self:
-        if (self.load is None) != (self.duration_s is None):
-            raise ValueError("load and duration_s belong together, expected both or none")
-        return self
-
-
-class PluginJobs(Config):
-    """Jobs that an installed package makes; ``kind = "NAME"`` beside its options means the same."""
-
-    kind: Literal["plugin"]
-    name: str = Field(examples=["day-and-night"])
-    """name that an installed package registers"""
-    options: dict[str, float | int | str | bool | list[float | int | str]] = Field(
-        default_factory=dict, examples=[{"night": 0.1}]
-    )
-    """its options"""
-
-
-Jobs = Annotated[
-    HierarchicalJobs
-    | CsvJobs
-    | InstanceJobs
-    | PoissonJobs
-    | ElasticJobs
-    | SynergyJobs
-    | AndreasJobs
-    | PhillyLikeJobs
-    | OpenbLikeJobs
-    | OpenbJobs
-    | TraceJobs
-    | TrainingJobs
-    | GavelLikeJobs
-    | PolluxJobs
-    | ElasticflowJobs
-    | PluginJobs,
-    Field(discriminator="kind"),
-]
-
-
-KINDS = frozenset(
-    kind
-    for model in get_args(get_args(Jobs)[0])
-    for kind in get_args(model.model_fields["kind"].annotation)
-)
-"""The built-in kinds of workload. A package cannot take the name of one."""
-
-
-class Partitioned(Config):
-    """Nodes that controllers share."""
-
-    num_controllers: NodeCount | None = Field(default=None, examples=[4])
-    """controllers, which share the nodes equally; left out: 1"""
-    nodes_per_controller: NodeCount | None = Field(default=None, examples=[5])
-    """nodes of a controller, in place of num_controllers"""
-    nodes_per_rack: PositiveInt | None = Field(default=None, examples=[4])
-    """nodes of a rack, neighbours by number; left out: all in one rack"""
-
-
-class Vms(Partitioned):
-    """VMs, configured at every decision from a catalogue."""
-
-    kind: Literal["vms"]
-    num_nodes: NodeCount | None = Field(default=None, examples=[10])
-    """nodes; left out: those of the workload"""
-    catalog: str | None = Field(default=None, examples=["hierarchical"])
-    """types of VMs: hierarchical, thesis, figure1, or a CSV file with the columns name, gpu_type, gpus, price_per_hour; left out: the workload's"""
-    gpu_types: Annotated[list[str], Field(min_length=1)] | None = Field(
-        default=None, examples=[["K80", "M60"]]
-    )
-    """of the catalogue, only the types with these GPUs"""
-
-
-class Nodes(Partitioned):
-    """Equal servers."""
-
-    kind: Literal["nodes"]
-    num_nodes: NodeCount = Field(examples=[4])
-    """servers, all equal"""
-    gpus_per_node: GpuCount = 8
-    """GPUs of a server"""
-    gpu_type: str | None = Field(default=None, examples=["V100"])
-    """type of its GPUs, for [adapt]"""
-    cpus_per_node: Positive | None = Field(default=None, examples=[24])
-    """CPUs of a server; left out: CPUs do not count"""
-    memory_gb_per_node: Positive | None = Field(default=None, examples=[500])
-    """main memory of a server; left out: memory does not count"""
-    price_per_hour: NonNegative = 0.0
-    """price of a server"""
-
-
-class Pool(Config):
-    """An unlimited pool of rented GPUs."""
-
-    kind: Literal["pool"]
-    price_per_gpu_hour: NonNegative = 0.0
-    """price of a GPU"""
-
-
-class InstanceNodes(Partitioned):
-    """The nodes that the instance brings."""
-
-    kind: Literal["instance"]
-
-
-Machines = Annotated[Vms | Nodes | Pool | InstanceNodes, Field(discriminator="kind")]
+from simulator.workloads.machines import Machines, NodeCount, is_file
+from simulator.workloads.registry import kinds
+from simulator.workloads.table import Setting, WorkloadTable
+
+if TYPE_CHECKING:
+    Jobs = WorkloadTable
+else:
+    Jobs = Annotated[reduce(or_, kinds().values()), Field(discriminator="kind")]
+    """A table of any kind of workload that there is (`simulator.workloads.registry`)."""
 
 
 class Adapt(Config):
@@ -586,7 +181,7 @@ class Scenario(FeatureTables):
 
     workload: Jobs
     """the jobs: one of the kinds below"""
-    cluster: Machines | None = None
+    cluster: Annotated[Machines, Field(discriminator="kind")] | None = None
     """the machines: one of the kinds below; left out: what the workload brings"""
     adapt: Adapt | None = None
     """what jobs or machines lack for the policy"""
@@ -622,6 +217,11 @@ class Scenario(FeatureTables):
         return {name: table for name, table in found.items() if table is not None}
 
     @property
+    def setting(self) -> Setting:
+        """The scenario as its workload sees it."""
+        return Setting(self.seed, self.cluster)
+
+    @property
     def old_names(self) -> list[str]:
         """Notes on tables and keys that were given by their names of before."""
         return self._old_names
@@ -635,31 +235,17 @@ class Scenario(FeatureTables):
         made._old_names.extend(notes)
         return made
 
-    @model_validator(mode="before")
-    @classmethod
-    def _kinds_of_packages(cls, data: Any) -> Any:
-        """A kind of workload that a package registers is a kind like the others."""
-        jobs = data.get("workload") if isinstance(data, dict) else None
-        if not isinstance(jobs, dict):
-            return data
-        kind = jobs.get("kind")
-        if not isinstance(kind, str) or kind in KINDS or not is_registered(kind):
-            return data
-        options = {name: value for name, value in jobs.items() if name != "kind"}
-        return {**data, "workload": {"kind": "plugin", "name": kind, "options": options}}
-
 
 def file_keys(config: dict[str, Any]) -> FileKeys:
     """Tables and keys of a scenario, or of a part of one, that name input files."""
     yield from path_keys(config)
-    jobs, cluster = config.get("workload"), config.get("cluster")
-    if isinstance(jobs, dict) and isinstance(jobs.get("throughputs"), str):
-        yield jobs, "throughputs"
-    if isinstance(jobs, dict):
-        for kind, key in (("openb", "nodes"), ("pollux", "tables")):
-            if jobs.get("kind") == kind and isinstance(jobs.get(key), str):
-                yield jobs, key
-    if isinstance(cluster, dict) and is_file(cluster.get("catalog")):
+    jobs, cluster = (
+        given if isinstance(given, dict) else {}
+        for given in map(config.get, ("workload", "cluster"))
+    )
+    kind = kinds().get(str(jobs.get("kind")), WorkloadTable)
+    yield from ((jobs, key) for key in kind.file_keys if isinstance(jobs.get(key), str))
+    if is_file(cluster.get("catalog")):
         yield cluster, "catalog"
     if isinstance(config.get("policy"), str) and FILE in config["policy"]:
         yield config, "policy"
@@ -669,11 +255,6 @@ def input_files(scenario: Scenario, file: Path | None) -> list[Path]:
     """Files that a run reads: the scenario's own file, jobs or an instance, a catalogue."""
     named = [path_of(table[key]) for table, key in file_keys(scenario.model_dump())]
     return [file, *named] if file is not None else named
-
-
-def is_file(catalog: Any) -> bool:
-    """Whether a catalogue is a file, not one of the names that `read_catalog` knows."""
-    return isinstance(catalog, str) and ("/" in catalog or "." in catalog)
 
 
 def read_scenario(path: Path | str) -> Scenario:

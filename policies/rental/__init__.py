@@ -15,7 +15,6 @@ from policies.rental.online import (
 )
 from policies.rental.widths import (
     FixedWidths,
-    JobType,
     OptimalWidths,
     WidthsBySize,
     equal_widths,
@@ -24,6 +23,7 @@ from policies.rental.widths import (
     whole_gpu_widths,
     widths_by_size,
 )
+from simulator.workloads.job_types import JobType
 
 __all__ = [
     "Autoscaler",

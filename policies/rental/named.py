@@ -23,7 +23,7 @@ import numpy as np
 from policies.packing import proportional_share
 from policies.registration import register
 from policies.rental.online import Equi, HeSrpt, OwnWidth, Srpt, mixed_width
-from policies.rental.widths import JobType, optimal_widths, whole_gpu_widths
+from policies.rental.widths import optimal_widths, whole_gpu_widths
 from simulator.arguments import nonnegative
 from simulator.errors import InputError
 from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
@@ -31,6 +31,7 @@ from simulator.model.contract import FIXED, NO_CHANGE, Decision, Placement, View
 from simulator.model.performance import SpeedupCurve
 from simulator.model.speedup import Speedup, WholeGpus
 from simulator.model.workload import Workload
+from simulator.workloads.job_types import JobType
 from simulator.workloads.reshaping import concave
 
 

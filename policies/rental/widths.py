@@ -24,12 +24,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from simulator.arguments import positive
 from simulator.errors import InputError
 from simulator.laws import Law
 from simulator.model.cluster import FloatArray
 from simulator.model.speedup import Speedup, WholeGpus
 from simulator.model.tolerances import SUMS
+from simulator.workloads.job_types import JobType
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,36 +39,6 @@ LOWEST_PRICE = 1e-250
 
 HIGHEST_PRICE = 1e200
 """Price at which nothing is bought that costs anything."""
-
-
-@dataclass(frozen=True)
-class JobType:
-    """Jobs that arrive, and speed up, alike.
-
-    Attributes
-    ----------
-    name : for tables and messages.
-    arrival_rate_per_h : mean rate of arrivals, jobs per hour.
-    mean_size_h : mean work, hours on one GPU.
-    speedup : s(k).
-    """
-
-    name: str
-    arrival_rate_per_h: float
-    mean_size_h: float
-    speedup: Speedup
-
-    def __post_init__(self) -> None:
-        positive(
-            f"job type {self.name!r}",
-            arrival_rate_per_h=self.arrival_rate_per_h,
-            mean_size_h=self.mean_size_h,
-        )
-
-    @property
-    def load(self) -> float:
-        """Mean work that arrives per hour, in GPUs that it keeps busy one at a time."""
-        return self.arrival_rate_per_h * self.mean_size_h
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from simulator.core.controller import Controller
 from simulator.core.execution import Execution
 from simulator.core.feature import Feature
 from simulator.errors import InputError
-from simulator.model.workload import LATEST_S
+from simulator.limits import LATEST_S
 
 
 @dataclass(frozen=True)

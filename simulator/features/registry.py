@@ -10,10 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from importlib.metadata import EntryPoint
 from typing import Any
-
-from pydantic import model_validator
 
 from simulator.columns import Column
 from simulator.core.feature import Feature
@@ -45,7 +42,7 @@ from simulator.features.tenants.quotas import Quotas
 from simulator.features.tenants.tenants import Tenants
 from simulator.model.performance import Performance
 from simulator.model.workload import Workload
-from simulator.plugins import installed, loaded
+from simulator.plugins import installed, table_of
 from simulator.schema import RunTable
 
 GROUP = "schedlab.features"
@@ -81,29 +78,9 @@ def tables() -> Mapping[str, type[FeatureTable]]:
     """The tables of all features by name, those of packages among them."""
     found = {keys.table: keys for keys in KEYS}
     for entry in installed(GROUP):
-        if entry.name in found:
-            continue
-        found[entry.name] = _keys_of(entry)
+        if entry.name not in found:
+            found[entry.name] = table_of(entry, FeatureTable)
     return found
-
-
-def _keys_of(entry: EntryPoint) -> type[FeatureTable]:
-    """The keys that a package registers; where it is broken, keys that say so when they are used."""
-    try:
-        made = loaded(entry, "feature")
-        if isinstance(made, type) and issubclass(made, FeatureTable):
-            return made
-        error = InputError(f"{entry.value} is no FeatureTable")
-    except InputError as found:
-        error = found
-
-    class Broken(FeatureTable):
-        @model_validator(mode="before")
-        @classmethod
-        def _tell(cls, data: object) -> object:
-            raise ValueError(str(error))
-
-    return Broken
 
 
 def parts_of(scene: Scene) -> list[Any]:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from simulator.arguments import checked, short
 from simulator.columns import taken
 from simulator.errors import InputError
+from simulator.limits import LATEST_S
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.performance import Performance
 
@@ -21,9 +22,6 @@ ELASTIC = 0
 
 OUTCOMES = ("", "passed", "killed", "failed")
 """Status of a job at its end in a log; "" where it does not say."""
-
-LATEST_S = 1e12
-"""Submissions are before this (over 30,000 years), where a clock still resolves a millisecond."""
 
 
 @checked("workload")

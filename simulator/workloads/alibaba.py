@@ -6,53 +6,46 @@ memory beside the GPUs.
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from simulator.features.fractional import GB_PER_MIB, WHOLE_GPU
-from simulator.model.workload import Workload
-from simulator.workloads.logs import jobs_that_ran
 from simulator.workloads.openb import PODS, TIMES
 from simulator.workloads.tables import Table
-
-COLUMNS = (*PODS, *TIMES)
-EXAMPLE = """\
-name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time
-openb-pod-0002,88000,327680,8,1000,,LS,Succeeded,300,800,310
-"""
+from simulator.workloads.trace import Trace
 
 
-def read_alibaba(path: str | Path) -> Workload:
+class AlibabaJobs(Trace):
     """Pods with GPUs as jobs: submitted when created, as long as from scheduled to deleted.
 
     A pod that asks for a part of a GPU gets a whole one. Pods without GPUs, never scheduled, or
     deleted at once are left out. Both are counted in `Workload.notes`. Times start with the first
-    pod that is kept.
-
-    Raises InputError: the first thing wrong with the file. The lists without times (``multigpu``,
-    ``gpuspec``, ..) are not workloads.
+    pod that is kept. The lists without times (``multigpu``, ``gpuspec``, ..) are not workloads.
     """
-    table = Table.read(path, COLUMNS)
-    gpus, part = table.whole_numbers("num_gpu"), table.numbers("gpu_milli")
-    created, scheduled = table.numbers("creation_time"), table.numbers("scheduled_time")
-    duration_s = table.numbers("deletion_time") - scheduled
-    workload = jobs_that_ran(
-        table.path,
-        table.texts("name"),
-        created,
-        duration_s,
-        gpus,
-        what="pod",
-        num_cpus=table.numbers("cpu_milli") / 1000,
-        memory_gb=table.numbers("memory_mib") * GB_PER_MIB,
-    )
-    kept = (gpus > 0) & (duration_s > 0)
-    counts = {
-        "pods with a part of a GPU, counted as a whole one": kept
-        & (part < WHOLE_GPU)
-        & (gpus == 1),
-        "pods ask for a GPU model, here they take any": kept
-        & np.array([bool(spec) for spec in table.texts("gpu_spec")]),
-    }
-    return workload.noted(*(f"{path}: {n.sum()} {what}" for what, n in counts.items() if n.any()))
+
+    kind: Literal["alibaba"] = "alibaba"
+
+    columns = (*PODS, *TIMES)
+    example = """\
+name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time
+openb-pod-0002,88000,327680,8,1000,,LS,Succeeded,300,800,310
+"""
+    a_job = "pod"
+
+    def parse(self, table: Table) -> dict[str, Any]:
+        """A pod runs from when it was scheduled to when it was deleted."""
+        duration_s = table.numbers("deletion_time") - table.numbers("scheduled_time")
+        memory_gb = table.numbers("memory_mib") * GB_PER_MIB
+        return super().parse(table) | {"duration_s": duration_s, "memory_gb": memory_gb}
+
+    def notes(self, table: Table, kept: npt.NDArray[np.bool_]) -> Mapping[str, int]:
+        """Demands that are rounded up, or not met."""
+        part = (table.numbers("gpu_milli") < WHOLE_GPU) & (table.whole_numbers("num_gpu") == 1)
+        spec = np.array(table.texts("gpu_spec")) != ""
+        return {
+            "pods with a part of a GPU, counted as a whole one": int((kept & part).sum()),
+            "pods ask for a GPU model, here they take any": int((kept & spec).sum()),
+        }

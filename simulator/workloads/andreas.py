@@ -8,19 +8,18 @@ time after its submission, weights between 0.025 and 0.045 EUR/s.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Annotated, Literal, Self
 
 import numpy as np
+from pydantic import Field, model_validator
 
-from simulator.arguments import one_of, whole
 from simulator.datafiles import read_table
-from simulator.errors import InputError
-from simulator.limits import MOST_JOBS, expect_few
+from simulator.keys import NonNegative, PositiveInt
+from simulator.limits import MOST_JOBS, MOST_NODES, expect_few
 from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, NodeType
 from simulator.model.performance import TimeTable
 from simulator.model.workload import Workload
-from simulator.statistics import Streams
+from simulator.workloads.table import Setting, WorkloadTable
 
 ENERGY_EUR_PER_KWH = 0.17168313
 PUE = 1.33
@@ -42,71 +41,64 @@ V100_T4_OF_SCENARIO = {1: (2, 1), 2: (4, 2)}
 """GPUs of a V100 node and of a T4 node in the paper's two scenarios."""
 
 
-@dataclass(frozen=True)
-class AndreasScenario:
-    """One random scenario of Section V-B.
+class AndreasJobs(WorkloadTable):
+    """The random scenarios of ANDREAS, Section V-B, with their nodes and energy price."""
 
-    Attributes
-    ----------
-    num_nodes : N, half V100 and half T4, in turn.
-    scenario : 1 (nodes of 2 V100 or 1 T4) or 2 (4 V100 or 2 T4).
-    arrivals : "mixed" alternates clusters of jobs at the high and the low rate.
-    rates : GPUs of a node that set the rate. "measured": the two on which jobs were timed (the STS
-        branch of the authors' program); "node": all that a V100 node has, four in scenario 2 (the
-        main branch, whose slowdown is another too).
-    jobs_per_node : J / N.
-    idle_w : power of an open node without a job, W.
-    """
-
-    num_nodes: int
-    scenario: int = 1
+    kind: Literal["andreas"] = "andreas"
+    num_nodes: Annotated[int, Field(ge=2, le=MOST_NODES)] = 10
+    """nodes, which the workload brings; every second one has V100, the others T4"""
+    scenario: Literal[1, 2] = 1
+    """scenario of the paper"""
     arrivals: Arrivals = "mixed"
-    jobs_per_node: int = 10
-    seed: int = 0
-    idle_w: float = 0.0
+    """rate of arrivals; mixed: stretches at the high and at the low rate in turn"""
+    jobs_per_node: PositiveInt = 10
+    """jobs for each node"""
+    idle_w: NonNegative = 0.0
+    """power of an idle node"""
     rates: Rates = "measured"
+    """the high rate follows the GPUs that were measured, or those of a node, as the main branch of the authors' generator has it"""
 
-    def __post_init__(self) -> None:
-        one_of(SLOWDOWN, "andreas", rates=self.rates)
-        one_of(get_args(Arrivals), "andreas", arrivals=self.arrivals)
-        if self.scenario not in V100_T4_OF_SCENARIO:
-            raise InputError(f"andreas: scenario is {self.scenario}, expected 1 or 2")
-        if self.num_nodes < 2 or self.jobs_per_node < 1:
-            raise InputError(
-                f"andreas: {self.num_nodes} nodes and {self.jobs_per_node} jobs a node, "
-                "expected at least 2 and 1"
-            )
-        whole(2, "andreas", num_nodes=self.num_nodes)
+    @model_validator(mode="after")
+    def _few_enough(self) -> Self:
         expect_few(self.num_nodes * self.jobs_per_node, MOST_JOBS, "jobs in all")
+        return self
 
+    @property
+    def num_drawn(self) -> int:
+        """``J``."""
+        return self.num_nodes * self.jobs_per_node
 
-def generate(scenario: AndreasScenario) -> tuple[Workload, Cluster]:
-    """The jobs and the nodes of a scenario."""
-    v100, t4 = V100_T4_OF_SCENARIO[scenario.scenario]
-    cluster = nodes(
-        [("V100", v100), ("T4", t4)],
-        [n % 2 for n in range(scenario.num_nodes)],
-        scenario.idle_w,
-    )
-    streams = Streams(scenario.seed)
-    pool = read_table("andreas_jobs.csv")
-    count = scenario.jobs_per_node * scenario.num_nodes
-    drawn = pool.iloc[streams.generator("mix").integers(0, len(pool), count)]
-    times_s = times(drawn["application"].tolist(), drawn["epochs"].to_numpy(float), cluster)
-    submit_s = _submissions(scenario, count, streams.generator("arrivals"))
-    flat = times_s.reshape(count, -1)
-    least, longest = flat.min(axis=1), np.where(np.isfinite(flat), flat, 0.0).max(axis=1)
-    due_s = submit_s + streams.generator("due dates").uniform(least, longest)
-    weight = streams.generator("weights").uniform(*WEIGHTS_PER_S, count)
-    workload = Workload(
-        [f"{job}-{i}" for i, job in enumerate(drawn["job"])],
-        submit_s,
-        TimeTable(times_s),
-        due_s=due_s,
-        weight_per_s=weight,
-        model=drawn["application"].tolist(),
-    )
-    return workload, cluster
+    def make(self, setting: Setting) -> tuple[Workload, Cluster]:
+        """The jobs and the nodes."""
+        v100, t4 = V100_T4_OF_SCENARIO[self.scenario]
+        cluster = nodes(
+            [("V100", v100), ("T4", t4)],
+            [n % 2 for n in range(self.num_nodes)],
+            self.idle_w,
+        )
+        streams = setting.streams
+        pool = read_table("andreas_jobs.csv")
+        count = self.num_drawn
+        drawn = pool.iloc[streams.generator("mix").integers(0, len(pool), count)]
+        times_s = times(drawn["application"].tolist(), drawn["epochs"].to_numpy(float), cluster)
+        submit_s = _submissions(self, count, streams.generator("arrivals"))
+        flat = times_s.reshape(count, -1)
+        least, longest = flat.min(axis=1), np.where(np.isfinite(flat), flat, 0.0).max(axis=1)
+        due_s = submit_s + streams.generator("due dates").uniform(least, longest)
+        weight = streams.generator("weights").uniform(*WEIGHTS_PER_S, count)
+        workload = Workload(
+            [f"{job}-{i}" for i, job in enumerate(drawn["job"])],
+            submit_s,
+            TimeTable(times_s),
+            due_s=due_s,
+            weight_per_s=weight,
+            model=drawn["application"].tolist(),
+        )
+        return workload, cluster
+
+    def with_few_jobs(self) -> Self:
+        """A job a node."""
+        return self.model_copy(update={"jobs_per_node": 1})
 
 
 def armida() -> tuple[Workload, Cluster]:
@@ -169,25 +161,23 @@ def times(applications: list[str], epochs: FloatArray, cluster: Cluster) -> Floa
     return result
 
 
-def _submissions(
-    scenario: AndreasScenario, count: int, generator: np.random.Generator
-) -> FloatArray:
+def _submissions(jobs: AndreasJobs, count: int, generator: np.random.Generator) -> FloatArray:
     """Submission times: exponential gaps at a rate that changes from one cluster to the next.
 
     The rate at which N nodes of V100 would finish jobs, each job on one GPU, over `SLOWDOWN`; how
-    many GPUs a node counts with is `AndreasScenario.rates`.
+    many GPUs a node counts with is `AndreasJobs.rates`.
     """
     pool, epochs = read_table("andreas_jobs.csv"), read_table("andreas_epochs.csv")
     alone = epochs[(epochs["gpu_type"] == "V100") & (epochs["gpus"] == 1)]
     per_epoch = dict(zip(alone["application"], alone["seconds_per_epoch"], strict=True))
     time_s = pool["epochs"].to_numpy(float) * pool["application"].map(per_epoch).to_numpy(float)
-    own_gpus = V100_T4_OF_SCENARIO[scenario.scenario][0]
-    gpus = MEASURED_GPUS if scenario.rates == "measured" else own_gpus
-    slowdowns = SLOWDOWN[scenario.rates]
-    rate = gpus * scenario.num_nodes * float(np.mean(1.0 / time_s))
+    own_gpus = V100_T4_OF_SCENARIO[jobs.scenario][0]
+    gpus = MEASURED_GPUS if jobs.rates == "measured" else own_gpus
+    slowdowns = SLOWDOWN[jobs.rates]
+    rate = gpus * jobs.num_nodes * float(np.mean(1.0 / time_s))
     cluster_of = np.arange(count) // CLUSTER_OF_JOBS
-    slow = slowdowns["low"] if scenario.arrivals == "low" else slowdowns["high"]
-    other = slowdowns["low"] if scenario.arrivals == "mixed" else slow
+    slow = slowdowns["low"] if jobs.arrivals == "low" else slowdowns["high"]
+    other = slowdowns["low"] if jobs.arrivals == "mixed" else slow
     slowdown = np.where(cluster_of % 2 == 0, slow, other)
     gaps = generator.exponential(1.0, count) * slowdown / rate
     gaps[0] = 0.0

@@ -18,16 +18,19 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
 from simulator.datafiles import records
 from simulator.errors import InputError
+from simulator.keys import InputFile
 from simulator.limits import MOST_GPUS, times_shape
 from simulator.model.cluster import Cluster, FloatArray, NodeType
 from simulator.model.performance import TimeTable
 from simulator.model.workload import Workload
 from simulator.workloads.andreas import ENERGY_EUR_PER_KWH, PUE
-from simulator.workloads.logs import by_submission
+from simulator.workloads.table import Redrawn, Setting
 from simulator.workloads.tables import InputColumn, Table
+from simulator.workloads.trace import by_submission
 
 _JOB_ID = InputColumn("UniqueJobsID", "", "name of the job", "text", unique=True, aliases=("ID",))
 _GPU_TYPE = InputColumn("GpuType", "", "type of GPU", "text")
@@ -137,6 +140,19 @@ def read_instance(
         raise InputError(f"duplicates is {duplicates!r}, expected last or shortest")
     tables, dropped = _time_tables(jobs, times, cluster, by_type, duplicates)
     return Instance(_workload(jobs, tables, (*notes, *dropped)), cluster)
+
+
+class InstanceJobs(Redrawn):
+    """A folder in one of the authors' public formats: jobs, catalogue and nodes."""
+
+    kind: Literal["instance"] = "instance"
+    path: InputFile = Field(examples=["instances/5-50"])
+    """folder in one of the authors' public formats"""
+
+    def make(self, setting: Setting) -> tuple[Workload, Cluster]:
+        """The jobs and the nodes of the folder."""
+        instance = read_instance(self.path)
+        return self.redrawn(instance.workload, setting), instance.cluster
 
 
 # -- files -----------------------------------------------------------------------------------

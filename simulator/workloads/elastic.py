@@ -9,19 +9,26 @@ The arrival processes have the same mean rate and differ in how bursty they are:
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from pathlib import Path
+from typing import Any, Literal, Self, cast
 
 import numpy as np
+from pydantic import Field
 
 from simulator.arguments import whole
 from simulator.errors import InputError
-from simulator.laws import Law
+from simulator.keys import InputFile, at_key
+from simulator.laws import Law, Scaled, parse_law
 from simulator.model.cluster import SECONDS_PER_HOUR, FloatArray
 from simulator.model.performance import SpeedupCurve
 from simulator.model.speedup import Speedup
+from simulator.model.tolerances import CAPACITY
 from simulator.model.workload import Workload
 from simulator.statistics import Streams
+from simulator.workloads.job_types import read_types
+from simulator.workloads.table import JobCount, Setting, WorkloadTable
 
 BURST_RATE = 3.0
 """MMPP-2: the high rate, in mean rates."""
@@ -122,3 +129,43 @@ def elastic_jobs(
         ),
         model=[names[i] for i in kind.tolist()],
     )
+
+
+class ElasticJobs(WorkloadTable):
+    """Elastic jobs on a rental pool, of the types in a file as `schedlab theory rental` reads it."""
+
+    kind: Literal["elastic"] = "elastic"
+    path: InputFile = Field(examples=["examples/rental_figure1.toml"])
+    """file of job types, as `schedlab theory rental` reads it"""
+    num_jobs: JobCount = 1000
+    """number of jobs"""
+    arrivals: Literal["poisson", "deterministic", "mmpp"] = "poisson"
+    """arrivals: mmpp has bursts"""
+    sizes: str = "exponential:1"
+    """law of a job's size over the mean size of its type; its mean is 1"""
+
+    def make(self, setting: Setting) -> Workload:
+        """Jobs of the types in the file; what was noted of the types is noted of the jobs."""
+        with at_key("workload.sizes"):
+            law = parse_law(self.sizes)
+            if abs(law.mean - 1) > CAPACITY:
+                raise InputError(
+                    f"law {self.sizes!r}: its mean is {law.mean:.9g}, expected 1, the mean size of the job's type"
+                )
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            types = read_types(Path(self.path), leave="no file of a scenario may name functions")
+        workload = elastic_jobs(
+            self.num_jobs,
+            setting.streams,
+            names=[t.name for t in types],
+            arrival_rates_per_h=[t.arrival_rate_per_h for t in types],
+            sizes_h=[law if t.mean_size_h == 1 else Scaled(law, t.mean_size_h) for t in types],
+            speedups=[t.speedup for t in types],
+            arrivals=self.arrivals,
+        )
+        return workload.noted(*(str(w.message) for w in caught))
+
+    def with_few_jobs(self) -> Self:
+        """One job; all types are read."""
+        return self.model_copy(update={"num_jobs": 1})

@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
+from pydantic import Field
 
 from simulator.errors import InputError
+from simulator.keys import InputFile
 from simulator.model.cluster import FloatArray
 from simulator.model.performance import FixedDuration, TimeTable
 from simulator.model.workload import Workload
+from simulator.workloads.machines import Nodes
+from simulator.workloads.table import Setting, WorkloadTable
 from simulator.workloads.tables import InputColumn, Table
 
 JOBS = (
@@ -46,44 +51,53 @@ class WholeSecondTable(TimeTable):
     rounds_up = True
 
 
-def read_elasticflow(
-    path: str | Path,
-    throughputs: str | Path | None = None,
-    elastic: bool = True,
-    most_gpus: int = 128,
-) -> Workload:
-    """Jobs of a trace in ElasticFlow's format.
+class ElasticflowJobs(WorkloadTable):
+    """Jobs of a trace in the format of ElasticFlow's simulator, with due dates."""
 
-    Parameters
-    ----------
-    path : the trace.
-    throughputs : the folder of tables; the folder ``throughputs_A100`` beside the trace where not given.
-    elastic : whether a job takes as many GPUs as its table has (GPUs of one large node); otherwise it keeps
-        the GPUs that its user asks for, for the time that the trace has.
-    most_gpus : GPUs of the node; wider columns do not count.
+    kind: Literal["elasticflow"] = "elasticflow"
+    path: InputFile = Field(examples=["trace.csv"])
+    """trace in the format of ElasticFlow's simulator"""
+    throughputs: InputFile | None = Field(default=None, examples=["throughputs"])
+    """folder of the tables of iterations/s; left out: throughputs_A100 beside the trace"""
+    elastic: bool = True
+    """jobs take any number of GPUs of their table; otherwise those of their users"""
 
-    Raises
-    ------
-    InputError
-        The first thing wrong with a file, or a job without throughputs.
-    """
-    path = Path(path)
-    table = Table.read(path, JOBS)
-    submit_s, due_s = table.numbers("submit_time"), table.numbers("ddl")
-    gpus, ids = table.whole_numbers("num_gpu"), table.texts("job_id")
-    order = np.argsort(submit_s, kind="stable")
-    performance: FixedDuration | TimeTable
-    if elastic:
-        folder = path.parent / "throughputs_A100" if throughputs is None else Path(throughputs)
-        performance = WholeSecondTable(_times_s(table, folder, most_gpus)[order][:, None, :])
-    else:
-        performance = FixedDuration(table.numbers("duration")[order], gpus[order])
-    return Workload(
-        job_id=[ids[j] for j in order],
-        submit_s=submit_s[order],
-        performance=performance,
-        due_s=due_s[order],
-    )
+    file_keys = ("throughputs",)
+    of_machines = True
+
+    def make(self, setting: Setting) -> Workload:
+        """The jobs; columns of more GPUs than a node has (128 where the scenario has none) do not count.
+
+        Raises InputError: the first thing wrong with a file, or a job without throughputs.
+        """
+        nodes = setting.machines
+        most_gpus = nodes.gpus_per_node if isinstance(nodes, Nodes) else 128
+        path = Path(self.path)
+        table = Table.read(path, JOBS)
+        submit_s, due_s = table.numbers("submit_time"), table.numbers("ddl")
+        gpus, ids = table.whole_numbers("num_gpu"), table.texts("job_id")
+        order = np.argsort(submit_s, kind="stable")
+        performance: FixedDuration | TimeTable
+        if self.elastic:
+            folder = (
+                path.parent / "throughputs_A100"
+                if self.throughputs is None
+                else Path(self.throughputs)
+            )
+            performance = WholeSecondTable(_times_s(table, folder, most_gpus)[order][:, None, :])
+        else:
+            performance = FixedDuration(table.numbers("duration")[order], gpus[order])
+        return Workload(
+            job_id=[ids[j] for j in order],
+            submit_s=submit_s[order],
+            performance=performance,
+            due_s=due_s[order],
+        )
+
+    @property
+    def is_fixed(self) -> bool:
+        """Always."""
+        return True
 
 
 def _times_s(table: Table, folder: Path, most_gpus: int) -> FloatArray:

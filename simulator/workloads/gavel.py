@@ -15,29 +15,30 @@ Gavel's throughput files (JSON), e.g. ``oracle_throughputs_v2.json``.
 from __future__ import annotations
 
 import ast
-import csv
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
 from simulator.arguments import is_number, short
 from simulator.errors import InputError
 from simulator.inputs import read_json
+from simulator.keys import InputFile
 from simulator.model.cluster import Cluster, FloatArray, IntArray, NodeType
-from simulator.model.performance import FixedDuration
 from simulator.model.workload import Workload
-from simulator.workloads.logs import by_submission
-from simulator.workloads.tables import InputColumn, Table, read_cells
+from simulator.workloads.table import Setting
+from simulator.workloads.tables import InputColumn, Layout, Table
+from simulator.workloads.trace import Trace
 from simulator.workloads.training import (
     MODES,
     SAMPLES,
     PairRates,
-    RoundWork,
-    TrainingJobs,
+    Steps,
+    TrainingServers,
     TrainingTimes,
     known_gpus,
     split_job_type,
@@ -50,7 +51,7 @@ COLUMNS = (
     InputColumn("arg", "", "not read", "text"),
     InputColumn("needs_data", "", "not read", "text"),
     InputColumn("steps", "", "training steps", "number", more_than=0),
-    InputColumn("gpus", "", "GPUs", "integer", at_least=1),
+    InputColumn("gpus", "", "GPUs", "integer", at_least=1, gives="num_gpus"),
     InputColumn("priority", "", "not read", "number", required=False),
     InputColumn("mode", "", "how the batch size changes", "text",
                 required=False, empty="static", choices=MODES),
@@ -58,7 +59,7 @@ COLUMNS = (
     InputColumn("slo", "", "due date in durations after arrival; not above 0: none", "number",
                 required=False, empty=-1.0),
     InputColumn("duration", "s", "not read", "number", required=False),
-    InputColumn("arrival", "s", "time of submission", "number", at_least=0),
+    InputColumn("arrival", "s", "time of submission", "number", at_least=0, gives="submit_s"),
 )  # fmt: skip
 
 LAYOUTS = {
@@ -75,7 +76,7 @@ LAYOUTS = {
 }  # fmt: skip
 """Columns of a line by their number."""
 
-EXAMPLE = "LM (batch size 5)\tpython3 main.py\ttext\t--steps\t0\t2000\t2\tstatic\t120.5\t3600\n"
+LAYOUT = Layout("one of Gavel's traces, 7, 9, 10 or 12 fields between tabs", LAYOUTS, "\t")
 
 THROUGHPUTS = (
     "simulation_throughputs.json",
@@ -86,58 +87,43 @@ THROUGHPUTS = (
 """Names under which the rates are looked for, in the trace's folder and the four above it."""
 
 
-def read_gavel(
-    path: str | Path, throughputs: str | Path | None = None, gpu_type: str = "v100"
-) -> Workload:
+class GavelJobs(Trace):
     """Jobs of a Gavel trace.
 
-    Parameters
-    ----------
-    path : the trace.
-    throughputs : Gavel's file of steps/s; looked for near the trace where not given.
-    gpu_type : the kind of GPU whose rates count: ``v100``, ``p100`` or ``k80``.
-
-    Returns
-    -------
     Jobs ``0, 1, ..`` by line, each with its GPUs and its duration on them. An SLO of ``x`` puts
     the due date ``x`` durations after arrival. `Workload.model` stays empty: there is no
-    sensitivity to CPUs for these networks.
-
-    Raises
-    ------
-    InputError
-        The first thing wrong with a file, or a type of job without a rate.
+    sensitivity to CPUs for these networks. A type of job without a rate is a mistake.
     """
-    path = Path(path)
-    table = _read(path)
-    gpus, steps = table.whole_numbers("gpus"), table.numbers("steps")
-    arrival_s = table.numbers("arrival")
-    source = _find(path) if throughputs is None else Path(throughputs)
-    rates = read_rates(source, (gpu_type,))[gpu_type]
-    duration_s = steps / _rate_of(table, gpus, rates, gpu_type)
-    slo = table.numbers("slo")
-    due_s = np.where(slo > 0, arrival_s + slo * duration_s, np.inf)
-    return by_submission(
-        path,
-        "arrival",
-        arrival_s,
-        FixedDuration(duration_s, gpus),
-        job_id=[str(j) for j in range(len(gpus))],
-        due_s=due_s,
-    )
+
+    kind: Literal["gavel"] = "gavel"
+    throughputs: InputFile | None = Field(default=None, examples=["throughputs.json"])
+    """table of training steps/s; left out: found near the trace"""
+    gpu_type: str = "v100"
+    """type of GPU whose rates count"""
+
+    file_keys: ClassVar[tuple[str, ...]] = ("throughputs",)
+    columns = COLUMNS
+    layout = LAYOUT
+    example = "LM (batch size 5)\tpython3 main.py\ttext\t--steps\t0\t2000\t2\tstatic\t120.5\t3600\n"
+    is_log = False
+
+    def parse(self, table: Table) -> dict[str, Any]:
+        """Steps become seconds by the rate of the job's type."""
+        arrival_s, gpus = table.numbers("arrival"), table.whole_numbers("gpus")
+        rates = read_rates(_rates_of(table.path, self.throughputs), (self.gpu_type,))[self.gpu_type]
+        duration_s = table.numbers("steps") / _rate_of(table, gpus, rates, self.gpu_type)
+        slo = table.numbers("slo")
+        return super().parse(table) | {
+            "duration_s": duration_s,
+            "due_s": np.where(slo > 0, arrival_s + slo * duration_s, np.inf),
+            "job_id": [str(j) for j in range(len(table))],
+        }
 
 
-def _read(path: Path) -> Table:
-    expected = "one of Gavel's traces, 7, 9, 10 or 12 fields between tabs"
-    cells, lines = read_cells(path, expected, separator="\t", quoting=csv.QUOTE_NONE)
-    layout = LAYOUTS.get(cells.shape[1])
-    if layout is None:
-        raise InputError(f"{path}, line {lines[0]}: {cells.shape[1]} fields, expected {expected}")
-    return Table(path, COLUMNS, cells.set_axis(list(layout), axis=1), lines)
-
-
-def _find(path: Path) -> Path:
-    """The file of rates nearest to a trace."""
+def _rates_of(path: Path, throughputs: str | Path | None) -> Path:
+    """The file of rates, where it is not given the one nearest to a trace."""
+    if throughputs is not None:
+        return Path(throughputs)
     for folder in list(path.resolve().parents)[:5]:
         for name in THROUGHPUTS:
             if (folder / name).is_file():
@@ -151,25 +137,24 @@ def read_training(
     path: str | Path,
     throughputs: str | Path | None = None,
     gpu_types: Sequence[str] = ("v100",),
-) -> TrainingJobs:
+) -> Steps:
     """Jobs of a Gavel trace as steps, with their rates on several types of GPU.
 
     Parameters
     ----------
-    path, throughputs : as for `read_gavel`.
+    path, throughputs : as for `GavelJobs`.
     gpu_types : the kinds of GPU whose rates are read, of jobs alone and of pairs on one GPU.
 
     Raises
     ------
     InputError
-        As `read_gavel`, and a mode or a model with changes of batch size that nobody knows.
+        As `GavelJobs`, and a mode or a model with changes of batch size that nobody knows.
     """
-    path = Path(path)
-    table = _read(path)
-    table.columns = [replace(c, type="integer") if c.name == "steps" else c for c in COLUMNS]
+    whole_steps = [replace(c, type="integer") if c.name == "steps" else c for c in COLUMNS]
+    table = Table.read(path, whole_steps, LAYOUT)
     gpus, steps = table.whole_numbers("gpus"), table.whole_numbers("steps")
     submit_s = table.numbers("arrival")
-    source = _find(path) if throughputs is None else Path(throughputs)
+    source = _rates_of(table.path, throughputs)
     rates = read_rates(source, gpu_types)
     kinds = table.texts("type")
     known = set().union(*rates.values())
@@ -182,7 +167,7 @@ def read_training(
     table.require("type", np.array(fixed), f"a model whose epochs are known: {', '.join(SAMPLES)}")
     slo, weight = table.numbers("slo"), table.numbers("weight")
     order = np.argsort(submit_s, kind="stable")
-    return TrainingJobs(
+    return Steps(
         job_id=[str(j) for j in order],
         model=[names[j][0] for j in order],
         batch_size=[names[j][1] for j in order],
@@ -197,51 +182,51 @@ def read_training(
     )
 
 
-def training_workload(
-    path: str | Path,
-    gpus: Mapping[str, int],
-    throughputs: str | Path | None = None,
-    gpus_per_node: int = 1,
-    work: RoundWork | None = None,
-) -> tuple[Workload, Cluster]:
-    """Jobs of a Gavel trace as steps, and servers of several types for them.
+class TrainingJobs(TrainingServers):
+    """A trace in Gavel's format as training steps; brings its servers, by type of GPU.
 
-    An SLO of ``x`` puts the due date ``x`` durations on the job's fastest type after arrival; a weight becomes
-    `Workload.weight_per_s`, which shares of time may follow.
-
-    Parameters
-    ----------
-    gpus : GPUs of each type, in the order in which types are served.
-    gpus_per_node : of every type; the released simulators know single GPUs.
-    work : rules for the work of a round.
-
-    Raises
-    ------
-    InputError
-        As `read_training`; GPUs that do not fill nodes; a job that needs more GPUs than any type has.
+    With ``round_s`` and ``round_ends = "last-finisher"`` in ``[decisions]``, steps are whole, and batch sizes
+    change between rounds. An SLO of ``x`` puts the due date ``x`` durations on the job's fastest type after
+    arrival; a weight becomes `Workload.weight_per_s`, which shares of time may follow.
     """
-    jobs = read_training(path, throughputs, tuple(gpus))
-    return with_servers(
-        jobs, gpus, gpus_per_node, work, lambda job: f"{path}, line {int(jobs.job_id[job]) + 1}"
-    )
+
+    kind: Literal["training"] = "training"
+    path: InputFile = Field(examples=["trace.tsv"])
+    """trace in Gavel's format"""
+    throughputs: InputFile | None = Field(default=None, examples=["throughputs.json"])
+    """table of training steps/s; left out: found beside the trace"""
+
+    file_keys: ClassVar[tuple[str, ...]] = ("throughputs",)
+
+    def make(self, setting: Setting) -> tuple[Workload, Cluster]:
+        """The jobs and their servers.
+
+        Raises InputError: as `read_training`; GPUs that do not fill nodes; a job that needs more GPUs than any
+        type has.
+        """
+        jobs = read_training(self.path, self.throughputs, tuple(self.gpus))
+        return with_servers(
+            jobs, self, lambda job: f"{self.path}, line {int(jobs.job_id[job]) + 1}"
+        )
+
+    @property
+    def is_fixed(self) -> bool:
+        """Always."""
+        return True
 
 
 def with_servers(
-    jobs: TrainingJobs,
-    gpus: Mapping[str, int],
-    gpus_per_node: int,
-    work: RoundWork | None,
-    place: Callable[[int], str],
+    jobs: Steps, servers: TrainingServers, place: Callable[[int], str]
 ) -> tuple[Workload, Cluster]:
     """The workload of these jobs, and servers of several types for them.
 
     Parameters
     ----------
-    gpus, gpus_per_node, work : as for `training_workload`.
     place : where a job is described, for messages.
 
     Raises InputError where GPUs do not fill nodes, and where a job needs more GPUs than any type has.
     """
+    gpus, gpus_per_node = servers.gpus, servers.gpus_per_node
     for name, count in gpus.items():
         if count < 1 or count % gpus_per_node:
             expected = f"a multiple of gpus_per_node, which is {gpus_per_node}"
@@ -254,7 +239,7 @@ def with_servers(
             f"{place(job)}: {jobs.num_gpus[job]} GPUs, expected a type of GPU "
             f"with as many and a rate above 0: {', '.join(f'{n} {name}' for name, n in gpus.items())}"
         )
-    times = TrainingTimes.of(jobs, tuple(gpus), work)
+    times = TrainingTimes.of(jobs, tuple(gpus), servers)
     types = tuple(NodeType(name, name, gpus_per_node) for name in gpus)
     node_type_of = tuple(v for v, n in enumerate(gpus.values()) for _ in range(n // gpus_per_node))
     workload = Workload(
@@ -269,7 +254,7 @@ def with_servers(
     return workload, Cluster(types, len(node_type_of), node_type_of=node_type_of)
 
 
-def _noted(jobs: TrainingJobs) -> tuple[str, ...]:
+def _noted(jobs: Steps) -> tuple[str, ...]:
     """A note where batch sizes follow the schedule of another number of GPUs."""
     kinds = {
         (model, size, gpus)

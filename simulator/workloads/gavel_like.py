@@ -9,18 +9,20 @@ and 2 give their very jobs.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from random import Random
+from typing import Literal, get_args
 
 import numpy as np
+from pydantic import Field
 
-from simulator.arguments import nonnegative, one_of, whole
 from simulator.errors import InputError
+from simulator.keys import InputFile, NonNegative
 from simulator.model.cluster import Cluster
 from simulator.model.workload import Workload
 from simulator.workloads.gavel import read_pair_rates, read_rates, with_servers
-from simulator.workloads.training import RoundWork, TrainingJobs, job_type
+from simulator.workloads.table import JobCount, Setting
+from simulator.workloads.training import Steps, TrainingServers, job_type
 
 BATCH_SIZES = {
     "ResNet-18": (16, 32, 64, 128, 256),
@@ -34,7 +36,8 @@ BATCH_SIZES = {
 """Batch sizes of each model; 0: the type of job has none."""
 JOB_TYPES = tuple((model, size) for model, sizes in BATCH_SIZES.items() for size in sizes)
 """Model and batch size of each type of job, in the order in which they are drawn."""
-SPREAD = ("ResNet-18", "ResNet-50", "Transformer", "LM")
+Spread = Literal["ResNet-18", "ResNet-50", "Transformer", "LM"]
+SPREAD: tuple[Spread, ...] = get_args(Spread)
 """Models that train on several GPUs."""
 GPUS = ((0.7, 1), (0.8, 2), (0.95, 4), (1.0, 8))
 """GPUs of a job, by the cumulative probability."""
@@ -44,60 +47,56 @@ JOB_STREAM, ARRIVAL_STREAM = 2, 3
 """Added to the seed: of the jobs, and of the times between them."""
 
 
-def gavel_like(
-    num_jobs: int,
-    jobs_per_h: float,
-    throughputs: str | Path,
-    gpus: Mapping[str, int],
-    seed: int = 0,
-    multi_gpu: bool = False,
-    spread: Sequence[str] = SPREAD,
-    gpus_per_node: int = 1,
-    work: RoundWork | None = None,
-) -> tuple[Workload, Cluster]:
-    """Random jobs as training steps, and servers of several types for them.
+class GavelLikeJobs(TrainingServers):
+    """Random jobs by the rule of Gavel's simulations, as training steps; brings its servers.
 
-    Parameters
-    ----------
-    jobs_per_h : rate of arrivals; 0: all jobs are there at the beginning.
-    throughputs : Gavel's file of steps/s; it knows V100 GPUs.
-    multi_gpu : whether jobs may have several GPUs.
-    spread : models of jobs of several GPUs.
-    gpus, gpus_per_node, work : as for `training_workload`.
-
-    Raises
-    ------
-    InputError
-        As `training_workload`; a rate below 0; models to spread that are none of `SPREAD`.
+    The scenario's seeds 0, 1 and 2 give the jobs of the published runs.
     """
-    whole(1, num_jobs=num_jobs)
-    whole(0, seed=seed)
-    nonnegative(jobs_per_h=jobs_per_h)
-    for model in spread or ("none",):
-        one_of(SPREAD, spread=model)
-    rates = read_rates(throughputs, tuple(dict.fromkeys((REFERENCE, *gpus))))
-    drawn = draw_jobs(num_jobs, seed, multi_gpu, spread)
-    kinds = [(job_type(model, size), count) for model, size, count, _ in drawn]
-    for kind in kinds:
-        if not rates[REFERENCE].get(kind, 0.0) > 0:
-            raise InputError(
-                f"{throughputs}: no rate of {kind} on {REFERENCE}, expected one above 0"
-            )
-    steps = [d[3] * rates[REFERENCE][kind] for d, kind in zip(drawn, kinds, strict=True)]
-    jobs = TrainingJobs(
-        job_id=[str(j) for j in range(num_jobs)],
-        model=[d[0] for d in drawn],
-        batch_size=[d[1] for d in drawn],
-        num_gpus=np.array([d[2] for d in drawn]),
-        steps=np.maximum(1, np.ceil(steps)).astype(np.int64),
-        mode=["static"] * num_jobs,
-        submit_s=draw_arrivals(num_jobs, jobs_per_h, seed),
-        weight=np.ones(num_jobs),
-        slo=np.full(num_jobs, np.inf),
-        rates=rates,
-        pair_rates=read_pair_rates(throughputs, tuple(gpus)),
+
+    kind: Literal["gavel-like"] = "gavel-like"
+    throughputs: InputFile = Field(examples=["throughputs.json"])
+    """table of training steps/s, also on v100"""
+    num_jobs: JobCount = 1000
+    """number of jobs"""
+    jobs_per_h: NonNegative = 4.0
+    """arrivals, a Poisson process; 0: all at the beginning"""
+    multi_gpu: bool = False
+    """whether jobs have 1, 2, 4 or 8 GPUs; else one each"""
+    spread: list[Spread] = Field(
+        default=list(SPREAD), min_length=1, examples=[["ResNet-18", "Transformer", "LM"]]
     )
-    return with_servers(jobs, gpus, gpus_per_node, work, lambda job: f"job {job}")
+    """models of jobs of several GPUs"""
+
+    file_keys = ("throughputs",)
+
+    def make(self, setting: Setting) -> tuple[Workload, Cluster]:
+        """The jobs as training steps, and their servers.
+
+        Raises InputError: as `simulator.workloads.gavel.with_servers`; a type of job without a rate.
+        """
+        rates = read_rates(self.throughputs, tuple(dict.fromkeys((REFERENCE, *self.gpus))))
+        drawn = draw_jobs(self.num_jobs, setting.seed, self.multi_gpu, self.spread)
+        kinds = [(job_type(model, size), count) for model, size, count, _ in drawn]
+        for kind in kinds:
+            if not rates[REFERENCE].get(kind, 0.0) > 0:
+                raise InputError(
+                    f"{self.throughputs}: no rate of {kind} on {REFERENCE}, expected one above 0"
+                )
+        steps = [d[3] * rates[REFERENCE][kind] for d, kind in zip(drawn, kinds, strict=True)]
+        jobs = Steps(
+            job_id=[str(j) for j in range(self.num_jobs)],
+            model=[d[0] for d in drawn],
+            batch_size=[d[1] for d in drawn],
+            num_gpus=np.array([d[2] for d in drawn]),
+            steps=np.maximum(1, np.ceil(steps)).astype(np.int64),
+            mode=["static"] * self.num_jobs,
+            submit_s=draw_arrivals(self.num_jobs, self.jobs_per_h, setting.seed),
+            weight=np.ones(self.num_jobs),
+            slo=np.full(self.num_jobs, np.inf),
+            rates=rates,
+            pair_rates=read_pair_rates(self.throughputs, tuple(self.gpus)),
+        )
+        return with_servers(jobs, self, lambda job: f"job {job}")
 
 
 def draw_jobs(

@@ -7,20 +7,23 @@ of epochs vary. Execution times on every VM type and number of GPUs come from `t
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Literal, get_args
+from collections.abc import Sequence
+from typing import Annotated, Literal, Self
 
 import numpy as np
+from pydantic import Field, model_validator
 
-from simulator.arguments import one_of, positive, whole
 from simulator.errors import InputError
+from simulator.keys import Positive
 from simulator.limits import MOST_JOBS, expect_few
 from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, NodeType
 from simulator.model.performance import TimeTable
 from simulator.model.workload import Workload
 from simulator.statistics import Streams
 from simulator.workloads.catalogs import read_catalog
+from simulator.workloads.machines import NodeCount, Vms
 from simulator.workloads.pool_times import pool_times
+from simulator.workloads.table import Setting, WorkloadTable
 from simulator.workloads.throughput import FRAMEWORKS, applications, epoch_s
 
 Arrivals = Literal["exponential", "poisson-distributed", "mixed"]
@@ -46,56 +49,43 @@ def _table2() -> tuple[NodeType, ...]:
     return read_catalog("hierarchical")
 
 
-@dataclass(frozen=True)
-class HierarchicalScenario:
-    """The parameters of Section V-A.
+class HierarchicalJobs(WorkloadTable):
+    """The random scenario of the hierarchical paper, Section V-A."""
 
-    Attributes
-    ----------
-    num_nodes : ``N``; the paper has 5 to 100.
-    jobs_per_node : ``J / N``.
-    mean_gap_s : mean time between two submissions *times N*, s.
-    arrivals : ``exponential`` gaps; ``poisson-distributed`` gaps as in the released generator,
-        which are nearly constant; or ``mixed``, ten jobs at a high rate and ten at a quarter of it
-        in turn, with the same mean.
-    due : due date after submission, with the extremes of the job's times: U[min, 2 max] (printed),
-        U[min, 3 min] or U[min, max] (other released generators).
-    times : ``throughput``, from the networks' throughput on each GPU type, or ``pool``, as in the
-        authors' public pool of jobs (`pool_times`).
-    weights : cost of tardiness, ``printed`` U[0.36, 1.08] $/h or ``released`` U[0.003, 0.015] $/s.
-    catalog : VM types; Table II where left out.
-    seed : of all random numbers. The same seed gives the same jobs in every catalogue.
-    """
-
-    num_nodes: int = 10
-    jobs_per_node: int = 10
-    mean_gap_s: float = 45_000.0
+    kind: Literal["hierarchical"] = "hierarchical"
+    seed: Annotated[int, Field(ge=0)] | None = Field(default=None, examples=[1])
+    """seed of the jobs alone, so that a sweep over the scenario's seeds keeps the jobs; left out: the scenario's"""
+    num_nodes: NodeCount = 10
+    """nodes for which jobs are drawn"""
+    jobs_per_node: Annotated[int, Field(ge=1, le=100_000)] = 10
+    """jobs for each node"""
+    mean_gap_s: Positive = 45_000.0
+    """mean gap between submissions, divided by the number of nodes"""
     arrivals: Arrivals = "exponential"
+    """gaps: exponential; nearly constant (poisson-distributed); mixed: ten jobs at a high rate, then ten at a quarter of it"""
     due: Due = "min-2max"
+    """due dates: uniform from the least time of the job to 2 times the longest, 3 times the least, or the longest"""
     weights: Weights = "printed"
+    """cost of tardiness: U[0.36, 1.08] an hour (printed) or U[0.003, 0.015] a second (released)"""
     times: Times = "throughput"
-    catalog: tuple[NodeType, ...] = field(default_factory=_table2)
-    seed: int = 0
+    """execution times: fitted throughput, or the authors' public pool of jobs"""
 
-    def __post_init__(self) -> None:
-        whole(1, num_nodes=self.num_nodes, jobs_per_node=self.jobs_per_node)
-        expect_few(self.num_jobs, MOST_JOBS, "jobs in all")
-        positive(mean_gap_s=self.mean_gap_s)
-        one_of(get_args(Arrivals), arrivals=self.arrivals)
-        one_of(get_args(Due), due=self.due)
-        one_of(get_args(Weights), weights=self.weights)
-        one_of(get_args(Times), times=self.times)
-        if not self.catalog:
-            raise InputError("catalog is empty, expected at least one VM type")
-        Streams(self.seed)
+    @model_validator(mode="after")
+    def _few_enough(self) -> Self:
+        expect_few(self.num_nodes * self.jobs_per_node, MOST_JOBS, "jobs in all")
+        return self
+
+    of_machines = True
 
     @property
-    def num_jobs(self) -> int:
+    def num_drawn(self) -> int:
         """``J``."""
         return self.num_nodes * self.jobs_per_node
 
-    def cluster(self, num_controllers: int | None = None) -> Cluster:
-        """``N`` VMs of the catalogue under ``K`` controllers, ``K = N/5`` where not given.
+    def cluster(
+        self, num_controllers: int | None = None, catalog: Sequence[NodeType] = ()
+    ) -> Cluster:
+        """``N`` VMs of a catalogue (Table II) under ``K`` controllers, ``K = N/5`` where not given.
 
         Raises InputError: ``K`` does not divide ``N``.
         """
@@ -106,42 +96,53 @@ class HierarchicalScenario:
                     f"{NODES_PER_CONTROLLER} or a number of controllers that divides it"
                 )
             num_controllers = self.num_nodes // NODES_PER_CONTROLLER
-        return Cluster.of_vms(self.catalog, self.num_nodes, num_controllers)
+        return Cluster.of_vms(catalog or _table2(), self.num_nodes, num_controllers)
+
+    def make(self, setting: Setting) -> tuple[Workload, Cluster]:
+        """The jobs, and VMs of the scenario's catalogue under one controller."""
+        vms = setting.machines if isinstance(setting.machines, Vms) else Vms()
+        catalog = vms.types()
+        return generate(self, catalog, setting.seed), self.cluster(1, catalog)
+
+    def with_few_jobs(self) -> Self:
+        """A job a node."""
+        return type(self)(num_nodes=self.num_nodes, jobs_per_node=1)
 
 
-def generate(scenario: HierarchicalScenario) -> Workload:
-    """The jobs of a scenario, with times ``(J, V, G + 1)`` over its catalogue.
+def generate(jobs: HierarchicalJobs, catalog: Sequence[NodeType] = (), seed: int = 0) -> Workload:
+    """The jobs, with times ``(J, V, G + 1)`` over a catalogue (Table II where left out).
 
-    Streams: ``arrivals``, ``job-mix``, ``due``, ``weight``, so that a variant of one leaves the
+    The same seed gives the same jobs in every catalogue. Streams: ``arrivals``, ``job-mix``, ``due``, ``weight``, so that a variant of one leaves the
     others alone.
 
     Raises InputError: a GPU type without training times, or a job that no VM type of the catalogue can
     run.
     """
-    job_mix = Streams(scenario.seed).generator("job-mix")
-    if scenario.times == "pool":
-        return with_times(scenario, *pool_times(scenario.num_jobs, scenario.catalog, job_mix))
-    return with_times(scenario, *_times(scenario, job_mix))
+    streams = Streams(seed if jobs.seed is None else jobs.seed)
+    times = pool_times if jobs.times == "pool" else _times
+    drawn = times(jobs.num_drawn, catalog or _table2(), streams.generator("job-mix"))
+    return with_times(jobs, streams, *drawn)
 
 
-def with_times(scenario: HierarchicalScenario, times_s: FloatArray, model: list[str]) -> Workload:
-    """The jobs of a scenario with these times ``(J, V, G + 1)`` and names, whatever its own are.
+def with_times(
+    jobs: HierarchicalJobs, streams: Streams, times_s: FloatArray, model: list[str]
+) -> Workload:
+    """The jobs with these times ``(J, V, G + 1)`` and names, whatever its own are.
 
     Raises
     ------
     InputError
         A job that no VM type of the catalogue can run.
     """
-    streams = Streams(scenario.seed)
     finite = np.where(np.isfinite(times_s), times_s, np.nan).reshape(len(model), -1)
     if np.isnan(finite).all(axis=1).any():
         stuck = model[int(np.argmax(np.isnan(finite).all(axis=1)))]
         raise InputError(f"catalog: no VM type has the GPU memory to run {stuck!r}")
     low, high = np.nanmin(finite, axis=1), np.nanmax(finite, axis=1)
-    latest = {"min-2max": 2 * high, "min-3min": 3 * low, "min-max": high}[scenario.due]
-    submit_s = _submissions(scenario, streams.generator("arrivals"))
+    latest = {"min-2max": 2 * high, "min-3min": 3 * low, "min-max": high}[jobs.due]
+    submit_s = _submissions(jobs, streams.generator("arrivals"))
     due_s = submit_s + streams.generator("due").uniform(low, latest)
-    weight = streams.generator("weight").uniform(*WEIGHT_PER_S[scenario.weights], len(model))
+    weight = streams.generator("weight").uniform(*WEIGHT_PER_S[jobs.weights], len(model))
     return Workload(
         job_id=[f"J{j + 1}" for j in range(len(model))],
         submit_s=submit_s,
@@ -152,22 +153,22 @@ def with_times(scenario: HierarchicalScenario, times_s: FloatArray, model: list[
     )
 
 
-def _submissions(scenario: HierarchicalScenario, rng: np.random.Generator) -> FloatArray:
+def _submissions(jobs: HierarchicalJobs, rng: np.random.Generator) -> FloatArray:
     """``(J,)`` submission times; the first job comes at 0, as in the released instances."""
-    mean = scenario.mean_gap_s / scenario.num_nodes
-    count = scenario.num_jobs - 1
-    if scenario.arrivals == "poisson-distributed":
+    mean = jobs.mean_gap_s / jobs.num_nodes
+    count = jobs.num_drawn - 1
+    if jobs.arrivals == "poisson-distributed":
         gaps = rng.poisson(mean, count).astype(np.float64)
     else:
         gaps = rng.exponential(mean, count)
-    if scenario.arrivals == "mixed":
+    if jobs.arrivals == "mixed":
         slow = np.arange(count) // CLUSTER_OF_JOBS % 2 == 1
         gaps *= np.where(slow, LOW_OVER_HIGH_GAP, 1.0) * 2 / (1 + LOW_OVER_HIGH_GAP)
     return np.concatenate([[0.0], np.cumsum(gaps)])
 
 
 def _times(
-    scenario: HierarchicalScenario, rng: np.random.Generator
+    count: int, catalog: Sequence[NodeType], rng: np.random.Generator
 ) -> tuple[FloatArray, list[str]]:
     """``(J, V, G + 1)`` times and the jobs' names, e.g. ``"tensorflow_vgg16"``.
 
@@ -175,7 +176,6 @@ def _times(
     The epochs are such that the shortest time lies in `SHORTEST_S` (log-uniform).
     """
     apps = list(applications().values())
-    count = scenario.num_jobs
     network = rng.integers(len(apps), size=count)
     framework = rng.integers(len(FRAMEWORKS), size=count)
     batch_draw = rng.random(count)
@@ -189,7 +189,7 @@ def _times(
         batch = app.batch_sizes[int(u * len(app.batch_sizes))]
         key = (int(n), int(f), batch)
         if key not in epochs:
-            own = epoch_s(app, FRAMEWORKS[f], batch, scenario.catalog)
+            own = epoch_s(app, FRAMEWORKS[f], batch, catalog)
             fastest = epoch_s(app, FRAMEWORKS[f], batch, table2).min()
             epochs[key] = (own, float(fastest))
         own, fastest = epochs[key]

@@ -11,10 +11,11 @@ the default list, and `openb_machines` is its cluster, both from small tables in
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated, Literal
 
 import numpy as np
+from pydantic import Field
 
-from simulator.arguments import positive, whole
 from simulator.datafiles import read_table
 from simulator.features.fractional import (
     WHOLE_GPU,
@@ -23,24 +24,26 @@ from simulator.features.fractional import (
     shared_cluster,
     shared_workload,
 )
-from simulator.laws import Law, require_law
+from simulator.keys import Positive, at_key
+from simulator.laws import Law, parse_law
 from simulator.model.cluster import Cluster, FloatArray, IntArray
 from simulator.model.workload import Workload
 from simulator.statistics import Streams
+from simulator.workloads.table import JobCount, Setting, WorkloadTable
 from simulator.workloads.tables import InputColumn, Table
 
 PODS = (
-    InputColumn("name", "", "name of the pod", "text", unique=True),
-    InputColumn("cpu_milli", "1/1000 CPU", "CPUs", "integer", at_least=0),
+    InputColumn("name", "", "name of the pod", "text", unique=True, gives="job_id"),
+    InputColumn("cpu_milli", "1/1000 CPU", "CPUs", "integer", at_least=0, gives="num_cpus", per=1000),
     InputColumn("memory_mib", "MiB", "memory", "integer", at_least=0),
-    InputColumn("num_gpu", "", "GPUs", "integer", at_least=0),
+    InputColumn("num_gpu", "", "GPUs", "integer", at_least=0, gives="num_gpus"),
     InputColumn("gpu_milli", "1/1000 GPU", "part of each GPU, 1000 with several", "integer", at_least=0),
     InputColumn("gpu_spec", "", "GPU models that will do", "text", required=False, empty=""),
 )  # fmt: skip
 """Columns of a list of pods."""
 
 TIMES = (
-    InputColumn("creation_time", "s", "time of submission", "number", at_least=0),
+    InputColumn("creation_time", "s", "time of submission", "number", at_least=0, gives="submit_s"),
     InputColumn("scheduled_time", "s", "start; empty: never", "number", empty=np.nan, at_least=0),
     InputColumn("deletion_time", "s", "end; empty: it still runs", "number",
                 empty=np.nan, at_least=0, not_before="scheduled_time"),
@@ -140,31 +143,35 @@ def openb_machines() -> Machines:
     return Machines(column("cpu_milli"), column("memory_mib"), column("gpus"), models.tolist())
 
 
-def openb_queue(
-    num_jobs: int, num_nodes: int, load: float, duration_s: Law, streams: Streams
-) -> tuple[Workload, Cluster]:
-    """Pods with GPUs that come as a Poisson stream to some of the machines, and leave again.
+class OpenbLikeJobs(WorkloadTable):
+    """Pods with parts of GPUs, drawn from the marginals of Alibaba's openb trace; brings its nodes.
 
-    Pods that fit on none of these machines are left out.
-
-    Parameters
-    ----------
-    load : GPUs that the pods hold on average, over those of the machines, if none had to wait.
-    duration_s : law of the durations, s.
-    streams : of ``pods``, ``machines``, ``arrivals`` and ``durations``.
-
-    Raises InputError: a number, a load or a law of a wrong kind.
+    They come as a Poisson stream to some of the machines, and leave again. Pods that fit on none of these
+    machines are left out.
     """
-    whole(1, num_jobs=num_jobs, num_nodes=num_nodes)
-    positive(load=load)
-    require_law("duration_s", duration_s)
-    machines = some_of(openb_machines(), num_nodes, streams)
-    pods = like_openb(3 * num_jobs + 100, streams.generator("pods"))
-    kept = np.flatnonzero((pods.num_gpus > 0) & fit_somewhere(pods, machines))[:num_jobs]
-    demands = pods.take(kept)
-    submit_s = poisson_s(demands, machines, load, duration_s, streams)
-    times_s = duration_s.sample(streams.generator("durations"), len(kept))
-    return shared_workload(demands, submit_s, times_s), shared_cluster(machines)
+
+    kind: Literal["openb-like"] = "openb-like"
+    num_jobs: JobCount = 1000
+    """number of pods"""
+    num_nodes: Annotated[int, Field(ge=1, le=1213)] = 40
+    """machines of the trace, which the workload brings"""
+    load: Positive = 0.9
+    """offered load"""
+    duration_s: str = "lognormal:3600,cv=2"
+    """law of the durations"""
+
+    def make(self, setting: Setting) -> tuple[Workload, Cluster]:
+        """The pods and the machines; streams ``pods``, ``machines``, ``arrivals`` and ``durations``."""
+        with at_key("workload.duration_s"):
+            duration_s = parse_law(self.duration_s)
+        streams = setting.streams
+        machines = some_of(openb_machines(), self.num_nodes, streams)
+        pods = like_openb(3 * self.num_jobs + 100, streams.generator("pods"))
+        kept = np.flatnonzero((pods.num_gpus > 0) & fit_somewhere(pods, machines))[: self.num_jobs]
+        demands = pods.take(kept)
+        submit_s = poisson_s(demands, machines, self.load, duration_s, streams)
+        times_s = duration_s.sample(streams.generator("durations"), len(kept))
+        return shared_workload(demands, submit_s, times_s), shared_cluster(machines)
 
 
 def some_of(machines: Machines, num_nodes: int, streams: Streams) -> Machines:

@@ -1,6 +1,7 @@
 """Alibaba's GPU-sharing trace of 2023 as a workload over time: pods with their parts of GPUs, and the machines.
 
-    jobs, cluster = openb_trace("openb_pod_list_default.csv", Streams(1), num_nodes=100)
+    pods = OpenbJobs(path="openb_pod_list_default.csv", num_nodes=100)
+    jobs, cluster = pods.make(Setting(seed=1))
 
 A pod is submitted when it was created. It holds its GPUs, or its part of one, for as long as from when it was
 scheduled to when it was deleted. Some of the trace's lists have no times; then they are drawn.
@@ -10,13 +11,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal, Self
 
 import numpy as np
+from pydantic import Field, model_validator
 
-from simulator.arguments import positive, whole
 from simulator.errors import InputError
 from simulator.features.fractional import Machines, shared_cluster, shared_workload
-from simulator.laws import Law, require_law
+from simulator.keys import InputFile, Positive, PositiveInt, at_key
+from simulator.laws import parse_law
 from simulator.model.cluster import Cluster, FloatArray
 from simulator.model.workload import Workload
 from simulator.statistics import Streams
@@ -30,79 +33,84 @@ from simulator.workloads.openb import (
     read_pods,
     some_of,
 )
+from simulator.workloads.table import Setting, WorkloadTable
 from simulator.workloads.tables import Table
 
 
-def openb_trace(
-    pods: str | Path,
-    streams: Streams,
-    *,
-    nodes: str | Path | None = None,
-    num_nodes: int | None = None,
-    max_jobs: int | None = None,
-    load: float | None = None,
-    duration_s: Law | None = None,
-) -> tuple[Workload, Cluster]:
-    """The pods of a list that ask for GPUs, as they are, and machines for them.
+class OpenbJobs(WorkloadTable):
+    """Pods of Alibaba's openb trace with their parts of GPUs, from its files; brings its nodes.
 
     Pods without GPUs, those that never ran, and those that fit on none of the machines are left out. So is the
     GPU model that some pods ask for: they may go to any. `Workload.notes` counts all of these.
-
-    Parameters
-    ----------
-    pods, nodes : lists of the trace; without ``nodes``: the machines of the default list.
-    num_nodes : so many of the machines, drawn; None: all.
-    max_jobs : so many of the pods, the first by time of creation (of the list, where times are drawn).
-    load, duration_s : times are drawn: a Poisson stream with this load, and durations of this law. Both, or
-        neither: the file's own times.
-
-    Raises InputError: the first thing wrong with a file, one without times where none are to be drawn,
-    no pod is left, or parameters that do not fit together.
     """
-    _check(num_nodes, max_jobs, load, duration_s)
-    demands = read_pods(pods)
-    machines = _machines(nodes, num_nodes, streams)
-    has_gpus, fits = demands.num_gpus > 0, fit_somewhere(demands, machines)
-    if load is None or duration_s is None:
-        created, times_s = _times(pods)
-        ran = times_s > 0
-    else:
-        created, times_s = np.arange(len(demands), dtype=np.float64), np.ones(len(demands))
-        ran = np.ones(len(demands), dtype=np.bool_)
-    kept = np.flatnonzero(has_gpus & fits & ran)
-    kept = kept[np.argsort(created[kept], kind="stable")][:max_jobs]
-    if not len(kept):
-        raise InputError(
-            f"{pods}: no pod that ran on a GPU of these machines, expected one at least"
-        )
-    submit_s, times_s = created[kept] - created[kept[0]], times_s[kept]
-    chosen = demands.take(kept)
-    if load is not None and duration_s is not None:
-        submit_s = poisson_s(chosen, machines, load, duration_s, streams)
-        times_s = duration_s.sample(streams.generator("durations"), len(kept))
-    counts = {
-        "pods without GPUs, left out": np.count_nonzero(~has_gpus),
-        "pods that never ran, left out": np.count_nonzero(has_gpus & ~ran),
-        "pods that fit on none of the machines, left out": np.count_nonzero(has_gpus & ran & ~fits),
-        "pods ask for a GPU model, here they take any": sum(map(bool, chosen.gpu_spec)),
-    }
-    notes = [f"{pods}: {count} {what}" for what, count in counts.items() if count]
-    workload = shared_workload(chosen, submit_s, times_s)
-    return workload.noted(*notes), shared_cluster(machines)
 
+    kind: Literal["openb"] = "openb"
+    path: InputFile = Field(examples=["openb_pod_list_default.csv"])
+    """list of pods of the trace"""
+    nodes: InputFile | None = Field(default=None, examples=["openb_node_list_gpu_node.csv"])
+    """list of machines; left out: the trace's 1,213 machines"""
+    num_nodes: PositiveInt | None = Field(default=None, examples=[100])
+    """so many of the machines, drawn by the seed; left out: all"""
+    max_jobs: PositiveInt | None = Field(default=None, examples=[1000])
+    """the first so many pods only"""
+    load: Positive | None = Field(default=None, examples=[0.9])
+    """offered load; times are drawn then, with duration_s"""
+    duration_s: str | None = Field(default=None, examples=["lognormal:3600,cv=2"])
+    """law of the durations, with load; left out: the file's own times"""
 
-def _check(
-    num_nodes: int | None, max_jobs: int | None, load: float | None, duration_s: Law | None
-) -> None:
-    """Check the parameters of `openb_trace`."""
-    for name, count in (("num_nodes", num_nodes), ("max_jobs", max_jobs)):
-        if count is not None:
-            whole(1, **{name: count})
-    if load is not None and duration_s is not None:
-        positive(load=load)
-        require_law("duration_s", duration_s)
-    elif load is not None or duration_s is not None:
-        raise InputError("load and duration_s: got one of them, expected both or neither")
+    file_keys = ("nodes",)
+
+    @model_validator(mode="after")
+    def _load_and_durations(self) -> Self:
+        if (self.load is None) != (self.duration_s is None):
+            raise InputError("load and duration_s belong together, expected both or none")
+        return self
+
+    def make(self, setting: Setting) -> tuple[Workload, Cluster]:
+        """The pods that ask for GPUs, and machines for them.
+
+        Raises InputError: the first thing wrong with a file, one without times where none are to be drawn, or
+        no pod is left.
+        """
+        with at_key("workload.duration_s"):
+            law = None if self.duration_s is None else parse_law(self.duration_s)
+        streams = setting.streams
+        demands = read_pods(self.path)
+        machines = _machines(self.nodes, self.num_nodes, streams)
+        has_gpus, fits = demands.num_gpus > 0, fit_somewhere(demands, machines)
+        if law is None:
+            created, times_s = _times(self.path)
+            ran = times_s > 0
+        else:
+            created, times_s = np.arange(len(demands), dtype=np.float64), np.ones(len(demands))
+            ran = np.ones(len(demands), dtype=np.bool_)
+        kept = np.flatnonzero(has_gpus & fits & ran)
+        kept = kept[np.argsort(created[kept], kind="stable")][: self.max_jobs]
+        if not len(kept):
+            raise InputError(
+                f"{self.path}: no pod that ran on a GPU of these machines, expected one at least"
+            )
+        submit_s, times_s = created[kept] - created[kept[0]], times_s[kept]
+        chosen = demands.take(kept)
+        if law is not None and self.load is not None:
+            submit_s = poisson_s(chosen, machines, self.load, law, streams)
+            times_s = law.sample(streams.generator("durations"), len(kept))
+        counts = {
+            "pods without GPUs, left out": np.count_nonzero(~has_gpus),
+            "pods that never ran, left out": np.count_nonzero(has_gpus & ~ran),
+            "pods that fit on none of the machines, left out": np.count_nonzero(
+                has_gpus & ran & ~fits
+            ),
+            "pods ask for a GPU model, here they take any": sum(map(bool, chosen.gpu_spec)),
+        }
+        notes = [f"{self.path}: {count} {what}" for what, count in counts.items() if count]
+        workload = shared_workload(chosen, submit_s, times_s)
+        return workload.noted(*notes), shared_cluster(machines)
+
+    @property
+    def is_fixed(self) -> bool:
+        """Unless times or machines are drawn."""
+        return self.load is None and self.num_nodes is None
 
 
 def _machines(nodes: str | Path | None, num_nodes: int | None, streams: Streams) -> Machines:

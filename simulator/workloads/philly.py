@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -11,20 +11,19 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from simulator.errors import InputError
 from simulator.inputs import read_json
 from simulator.model.cluster import FloatArray, IntArray
-from simulator.model.workload import Workload
-from simulator.workloads.logs import jobs_that_ran
 from simulator.workloads.tables import InputColumn, Table
+from simulator.workloads.trace import Trace
 
 OUTCOMES = {"Pass": "passed", "Killed": "killed", "Failed": "failed", "Running": ""}
 """End of a job, by the log's ``status``."""
 
 COLUMNS = (
-    InputColumn("jobid", "", "name of the job", "text"),
-    InputColumn("submitted_time", "", "time of submission", "date"),
+    InputColumn("jobid", "", "name of the job", "text", gives="job_id"),
+    InputColumn("submitted_time", "", "time of submission", "date", gives="submit_s"),
     InputColumn("status", "", "end of the job, read with attempts = true", "text",
                 required=False, choices=tuple(OUTCOMES)),
-    InputColumn("vc", "", "virtual cluster", "text", required=False, empty=""),
-    InputColumn("user", "", "owner of the job", "text", required=False, empty=""),
+    InputColumn("vc", "", "virtual cluster", "text", required=False, empty="", gives="vc"),
+    InputColumn("user", "", "owner of the job", "text", required=False, empty="", gives="user"),
 )  # fmt: skip
 """Keys of a job; ``attempts`` is a list of `ATTEMPTS`."""
 
@@ -33,13 +32,6 @@ ATTEMPTS = (
     InputColumn("end_time", "", "end of the attempt; none: it still runs", "date", empty=np.nan),
 )
 """Keys of an attempt; ``detail`` is a list of machines, each with a list ``gpus``."""
-
-EXAMPLE = """\
-[{"jobid": "application_1", "submitted_time": "2017-10-01 10:00:00", "status": "Pass",
-  "vc": "vc1", "user": "u1", "attempts": [
-    {"start_time": "2017-10-01 10:00:10", "end_time": "2017-10-01 11:00:10",
-     "detail": [{"ip": "m1", "gpus": ["gpu0", "gpu1"]}]}]}]
-"""
 
 
 class _Machine(BaseModel):
@@ -68,7 +60,7 @@ class _Attempts(NamedTuple):
     ran_s: FloatArray
 
 
-def read_philly(path: str | Path, attempts: bool = False) -> Workload:
+class PhillyJobs(Trace):
     """Jobs of Philly's public job log, a list of objects in JSON.
 
     A job's GPUs are those of its first attempt, its duration is the time that its attempts ran
@@ -76,30 +68,52 @@ def read_philly(path: str | Path, attempts: bool = False) -> Workload:
     (`Workload.fails_at`), and the log's ``status`` is kept (`Workload.outcome`). Jobs that never ran,
     held no GPU, or still ran when the log was taken are left out and counted in `Workload.notes`.
     Times start with the first job that is kept.
-
-    Raises InputError: not such a log: the line of a syntax error, or the first entry that lacks
-    something.
     """
-    path = Path(path)
-    jobs = _load(path)
-    table = _table(path, COLUMNS, jobs, np.arange(len(jobs)))
-    names, submit_s = table.texts("jobid"), table.dates("submitted_time")
-    tries = _attempts(path, jobs)
-    duration_s = np.bincount(tries.job, np.nan_to_num(tries.ran_s), len(jobs)).astype(np.float64)
-    duration_s[tries.job[np.isnan(tries.ran_s)]] = 0.0  # it still runs
-    gpus = [sum(len(m.gpus) for m in j.attempts[0].detail or ()) if j.attempts else 0 for j in jobs]
-    return jobs_that_ran(
-        path,
-        names,
-        submit_s,
-        duration_s,
-        np.array(gpus, dtype=np.int64),
-        user=table.texts("user"),
-        vc=table.texts("vc"),
-        run="a whole run",
-        fails_at=_fails_at(len(jobs), tries) if attempts else (),
-        outcome=[OUTCOMES[status] for status in table.texts("status")] if attempts else (),
-    )
+
+    kind: Literal["philly"] = "philly"
+    attempts: bool = False
+    """jobs fail where they failed in the log, and run again"""
+
+    columns = COLUMNS
+    example = """\
+[{"jobid": "application_1", "submitted_time": "2017-10-01 10:00:00", "status": "Pass",
+  "vc": "vc1", "user": "u1", "attempts": [
+    {"start_time": "2017-10-01 10:00:10", "end_time": "2017-10-01 11:00:10",
+     "detail": [{"ip": "m1", "gpus": ["gpu0", "gpu1"]}]}]}]
+"""
+    a_run = "a whole run"
+
+    @classmethod
+    def likeness(cls, text: str) -> float:
+        """Whether it begins as JSON does."""
+        return float(text[:1] in ("[", "{"))
+
+    def table(self) -> Table:
+        """The jobs, without their attempts."""
+        import pandas as pd
+
+        jobs = _load(Path(self.path))
+        table = _table(Path(self.path), COLUMNS, jobs, np.arange(len(jobs)))
+        table.frame["attempts"] = pd.Series([job.attempts for job in jobs], dtype=object)
+        return table
+
+    def parse(self, table: Table) -> dict[str, Any]:
+        """GPUs and durations follow from the attempts."""
+        attempts = table.frame["attempts"].tolist()
+        tries = _attempts(table.path, attempts)
+        duration_s = np.bincount(tries.job, np.nan_to_num(tries.ran_s), len(table)).astype(
+            np.float64
+        )
+        duration_s[tries.job[np.isnan(tries.ran_s)]] = 0.0  # it still runs
+        firsts = [of_job[0].detail or () if of_job else () for of_job in attempts]
+        found = super().parse(table) | {
+            "duration_s": duration_s,
+            "num_gpus": np.array([sum(len(m.gpus) for m in first) for first in firsts], np.int64),
+        }
+        if self.attempts:
+            found["fails_at"] = _fails_at(len(table), tries)
+            found["outcome"] = [OUTCOMES[status] for status in table.texts("status")]
+        return found
 
 
 def _load(path: Path) -> list[_Job]:
@@ -134,9 +148,9 @@ def _table(
     return Table(path, columns, frame, entries + 1, row="entry")
 
 
-def _attempts(path: Path, jobs: list[_Job]) -> _Attempts:
-    owner = np.repeat(np.arange(len(jobs)), [len(job.attempts) for job in jobs])
-    table = _table(path, ATTEMPTS, [one for job in jobs for one in job.attempts], owner)
+def _attempts(path: Path, attempts: list[list[_Attempt]]) -> _Attempts:
+    owner = np.repeat(np.arange(len(attempts)), [len(of_job) for of_job in attempts])
+    table = _table(path, ATTEMPTS, [one for of_job in attempts for one in of_job], owner)
     return _Attempts(owner, table.dates("end_time") - table.dates("start_time"))
 
 

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal, Self
 
 import numpy as np
+from pydantic import Field, model_validator
 
 from simulator.arguments import whole
 from simulator.errors import InputError
+from simulator.keys import KeyedError, NonNegative, Positive, at_key
 from simulator.laws import Law, parse_law
 from simulator.model.cluster import SECONDS_PER_HOUR, FloatArray
 from simulator.model.performance import FixedDuration
 from simulator.model.workload import Workload
 from simulator.statistics import Streams
 from simulator.workloads.elastic import mmpp_times
+from simulator.workloads.machines import GpuCount, Nodes
+from simulator.workloads.table import JobCount, Setting, WorkloadTable
+from simulator.workloads.traces import AnyTrace
 
 LEAST_MEAN_S = 1e-6
 """Of the durations; clocks do not resolve what is much shorter."""
@@ -123,3 +129,101 @@ def _weights(priorities: Sequence[float], streams: Streams, count: int) -> Float
     shares = class_shares(priorities)
     classes = streams.generator("classes").choice(len(shares), count, p=shares / shares.sum())
     return np.asarray(len(shares) - classes, dtype=np.float64)
+
+
+class PoissonJobs(WorkloadTable):
+    """Poisson arrivals of jobs of fixed demand: the queue of the textbooks."""
+
+    kind: Literal["poisson"] = "poisson"
+    num_jobs: JobCount = 1000
+    """number of jobs"""
+    arrival_rate_per_h: Positive | None = Field(default=None, examples=[12])
+    """mean number of arrivals; this or load"""
+    load: Positive | None = Field(default=None, examples=[0.8])
+    """offered load of the GPUs of the cluster, in place of the rate: GPU-seconds that arrive over GPU-seconds that there are"""
+    duration_s: str = "exponential:3600"
+    """law of the durations"""
+    num_gpus: list[GpuCount] = Field(default=[1], min_length=1)
+    """a job asks for one of these, with equal chances"""
+    gaps: str = "exponential"
+    """gaps between arrivals, scaled to the rate: exponential, mmpp (bursts), trace, or a law"""
+    gaps_of: AnyTrace | None = Field(default=None, examples=[{"kind": "csv", "path": "jobs.csv"}])
+    '''trace whose gaps are used in its order, with gaps = "trace"'''
+    priorities: list[NonNegative] = Field(default_factory=list, examples=[[1, 3]])
+    """shares of priority classes, the most urgent first"""
+    patience: NonNegative | str | None = Field(default=None, examples=["exponential:1800"])
+    """a job that has not started after so long leaves: s, or a law; 0: at once where all is busy"""
+
+    of_machines = True
+
+    @model_validator(mode="after")
+    def _rate_or_load(self) -> Self:
+        if (self.arrival_rate_per_h is None) == (self.load is None):
+            raise InputError("arrival_rate_per_h or load, expected one of them")
+        return self
+
+    @model_validator(mode="after")
+    def _gaps_and_their_trace(self) -> Self:
+        if (self.gaps == "trace") != (self.gaps_of is not None):
+            raise InputError('gaps = "trace" and the table gaps_of belong together, expected both')
+        return self
+
+    def rate_per_h(self, setting: Setting) -> float:
+        """Mean number of arrivals in an hour, as given, or by the load of the cluster's GPUs.
+
+        Raises KeyedError: a load without nodes, or a law that is none.
+        """
+        if self.load is None:
+            assert self.arrival_rate_per_h is not None
+            return self.arrival_rate_per_h
+        nodes = setting.machines
+        if not isinstance(nodes, Nodes):
+            raise KeyedError(
+                "workload.load", "given without [cluster] of the kind 'nodes', expected both"
+            )
+        with at_key("workload.duration_s"):
+            duration_s = parse_law(self.duration_s).mean
+        gpus = nodes.num_nodes * nodes.gpus_per_node
+        gpu_s_of_a_job = duration_s * sum(self.num_gpus) / len(self.num_gpus)
+        return self.load * gpus * SECONDS_PER_HOUR / gpu_s_of_a_job
+
+    def make(self, setting: Setting) -> Workload:
+        """The jobs."""
+        with at_key("workload.duration_s"):
+            duration_s = parse_law(self.duration_s)
+        with at_key("workload.gaps"):
+            gaps_cv2(self.gaps)
+        gaps: str | FloatArray = self.gaps
+        if self.gaps_of is not None:
+            with at_key("workload.gaps_of"):
+                gaps = gaps_of_trace(self.gaps_of.make(setting))
+        with at_key("workload.patience"):
+            law = self.patience
+            patience = parse_law(law) if isinstance(law, str) else law
+        with at_key("workload.priorities"):
+            class_shares(self.priorities)
+        return poisson_jobs(
+            self.num_jobs,
+            setting.streams,
+            arrival_rate_per_h=self.rate_per_h(setting),
+            duration_s=duration_s,
+            num_gpus=self.num_gpus,
+            gaps=gaps,
+            priorities=self.priorities,
+            patience=patience,
+        )
+
+    def check(self, setting: Setting) -> None:
+        """The rate, and the laws by one job."""
+        self.rate_per_h(setting)
+        one = {"num_jobs": 1, "arrival_rate_per_h": 1.0, "load": None}
+        self.model_copy(update=one).make(setting)
+
+    def with_few_jobs(self) -> Self:
+        """One job, with the most GPUs."""
+        return type(self)(
+            num_jobs=1,
+            arrival_rate_per_h=1.0,
+            num_gpus=[max(self.num_gpus)],
+            patience=self.patience,
+        )

@@ -14,15 +14,19 @@ or, as released, a folder ``APPLICATION`` with ``placements.csv``, ``scalability
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
+from pydantic import Field
 
 from simulator.errors import InputError
+from simulator.keys import InputFile, PositiveInt
 from simulator.model.cluster import FloatArray
 from simulator.model.goodput import Application, Goodput, Ring, canonical
 from simulator.model.workload import Workload
+from simulator.workloads.table import Setting, WorkloadTable
 from simulator.workloads.tables import InputColumn, Table
 
 JOBS = (
@@ -60,59 +64,78 @@ KEPT_BATCH = ("ncf",)
 its user's batch size, from its first second on."""
 
 
-def read_pollux(
-    path: str | Path,
-    tables: str | Path | None = None,
-    max_local: Mapping[str, int] | None = None,
-    kept_batch: Sequence[str] | None = None,
-) -> Workload:
-    """Jobs of a workload in Pollux's format.
+class PolluxJobs(WorkloadTable):
+    """Jobs whose speed comes from tables of goodput, in the format of Pollux's simulator.
 
-    Parameters
-    ----------
-    path : the workload, or a folder with one ``workload*.csv``.
-    tables : the folder of tables; where not given, the workload's own, or as released the folder ``traces`` in it
-        or beside it.
-    max_local : largest local batch size of an application, where it is not the largest that was measured;
-        `MAX_LOCAL` where not given.
-    kept_batch : applications whose jobs keep their users' batch sizes; `KEPT_BATCH` where not given.
-
-    Returns
-    -------
-    Jobs in order of submission; `Workload.num_gpus` is what the user asks for, `Workload.model` the
+    They are in order of submission; `Workload.num_gpus` is what the user asks for, `Workload.model` the
     application, and the performance model a `Goodput`.
-
-    Raises
-    ------
-    InputError
-        The first thing wrong with a file, or an application without tables.
     """
-    path = _one_workload(Path(path))
-    limits = MAX_LOCAL if max_local is None else max_local
-    kept = KEPT_BATCH if kept_batch is None else kept_batch
-    own = path.absolute().parent
-    folders = [own, own / "traces", own.parent / "traces"] if tables is None else [Path(tables)]
-    table = Table.read(path, JOBS)
-    names = table.texts("application")
-    gpus, batch = table.whole_numbers("num_replicas"), table.whole_numbers("batch_size")
-    submit_s = table.numbers("time")
-    found: dict[str, Application] = {}
-    for row, name in enumerate(names):
-        if name not in found:
-            folder = _folder_of(table, row, name, folders)
-            found[name] = read_application(folder, name, limits.get(name), name in kept)
-    for row, name in enumerate(names):
-        _check_batch(table, row, found[name], int(gpus[row]), int(batch[row]))
-    ids = table.texts("name")
-    order = np.argsort(submit_s, kind="stable")
-    index = {name: i for i, name in enumerate(found)}
-    application = np.array([index[names[j]] for j in order])
-    return Workload(
-        job_id=[ids[j] for j in order],
-        submit_s=submit_s[order],
-        performance=Goodput(list(found.values()), application, batch[order], num_gpus=gpus[order]),
-        model=[names[j] for j in order],
-    )
+
+    kind: Literal["pollux"] = "pollux"
+    path: InputFile = Field(examples=["workload.csv"])
+    """workload in the format of Pollux's simulator, or a folder with one"""
+    tables: InputFile | None = Field(default=None, examples=["traces"])
+    """folder of the tables of step times and gradient noise, flat or a folder for each application; left out: that of the workload, or `traces` in it or beside it"""
+    max_local: dict[str, PositiveInt] | None = Field(default=None, examples=[{"yolov3": 8}])
+    """largest local batch size of an application; left out: the largest measured"""
+    kept_batch: list[str] | None = Field(default=None, examples=[["ncf"]])
+    """applications whose jobs keep their users' batch sizes under every policy"""
+    max_jobs: PositiveInt | None = Field(default=None, examples=[100])
+    """the first so many jobs only"""
+
+    file_keys = ("tables",)
+
+    def make(self, setting: Setting) -> Workload:
+        """The jobs.
+
+        Raises InputError: the first thing wrong with a file, or an application without tables.
+        """
+        path = _one_workload(Path(self.path))
+        limits = MAX_LOCAL if self.max_local is None else self.max_local
+        kept = KEPT_BATCH if self.kept_batch is None else self.kept_batch
+        own = path.absolute().parent
+        folders = (
+            [own, own / "traces", own.parent / "traces"]
+            if self.tables is None
+            else [Path(self.tables)]
+        )
+        table = Table.read(path, JOBS)
+        names = table.texts("application")
+        gpus, batch = table.whole_numbers("num_replicas"), table.whole_numbers("batch_size")
+        submit_s = table.numbers("time")
+        found: dict[str, Application] = {}
+        for row, name in enumerate(names):
+            if name not in found:
+                folder = _folder_of(table, row, name, folders)
+                found[name] = read_application(folder, name, limits.get(name), name in kept)
+        for row, name in enumerate(names):
+            _check_batch(table, row, found[name], int(gpus[row]), int(batch[row]))
+        ids = table.texts("name")
+        order = np.argsort(submit_s, kind="stable")
+        index = {name: i for i, name in enumerate(found)}
+        application = np.array([index[names[j]] for j in order])
+        workload = Workload(
+            job_id=[ids[j] for j in order],
+            submit_s=submit_s[order],
+            performance=Goodput(
+                list(found.values()), application, batch[order], num_gpus=gpus[order]
+            ),
+            model=[names[j] for j in order],
+        )
+        known = ", ".join(sorted(found))
+        notes = (
+            f"workload.{key}: no job trains {name!r}; the applications are {known}"
+            for key, given in (("max_local", self.max_local), ("kept_batch", self.kept_batch))
+            for name in given or ()
+            if name not in found
+        )
+        workload = workload.noted(*notes)
+        return workload if self.max_jobs is None else workload.head(self.max_jobs)
+
+    @property
+    def is_fixed(self) -> bool:
+        """Always."""
+        return True
 
 
 def _folder_of(table: Table, row: int, name: str, folders: Sequence[Path]) -> Path:

@@ -15,7 +15,7 @@ import csv
 import difflib
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
-from simulator.columns import Column
+from simulator.columns import Column, Values
 from simulator.errors import InputError
 from simulator.inputs import read_input
+from simulator.limits import LATEST_S
 from simulator.model.cluster import FloatArray, IntArray
-from simulator.model.workload import LATEST_S
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,6 +53,8 @@ class InputColumn(Column):
     unique : no text occurs twice.
     choices : the texts that may stand there; empty: any.
     aliases : other names under which the column may be found.
+    gives : column of `simulator.model.workload.Workload` that a trace has from it, or duration_s, or num_gpus.
+    per : of the file's unit, so many make one of that column.
     """
 
     required: bool = True
@@ -65,6 +67,8 @@ class InputColumn(Column):
     unique: bool = False
     choices: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
+    gives: str = ""
+    per: float = 1.0
 
     def __post_init__(self) -> None:
         """Seconds are below what a clock resolves."""
@@ -99,6 +103,38 @@ class InputColumn(Column):
         return good
 
 
+@dataclass(frozen=True)
+class Layout:
+    """How a table of text is written.
+
+    Attributes
+    ----------
+    expected : a phrase for what a line is like, where no header names the columns.
+    names : names of the columns by their number; empty: the first line has them, between commas.
+    separator : between fields; None: any white space.
+    comment : beginning of lines that are none.
+    """
+
+    expected: str = ""
+    names: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    separator: str | None = ","
+    comment: str = "\0"
+
+    def likeness(self, text: str, columns: Sequence[InputColumn]) -> float:
+        """From 0 to 1, by the beginning of a file: by its number of fields, or required columns in its header."""
+        lines = [line for line in text.splitlines() if line.strip()]
+        first = next((line for line in lines if not line.startswith(self.comment)), "")
+        fields = first.split(self.separator)
+        if self.names:
+            return float(len(fields) in self.names or text.startswith(self.comment))
+        header = {_plain(name) for name in fields}
+        wanted = [_plain(column.name) for column in columns if column.required]
+        return sum(name in header for name in wanted) / len(wanted)
+
+
+HEADER = Layout()
+
+
 @dataclass
 class Table:
     """The rows of a file as text, each column checked when it is asked for.
@@ -123,13 +159,17 @@ class Table:
     row: str = "line"
 
     @classmethod
-    def read(cls, path: str | Path, columns: Sequence[InputColumn]) -> Table:
-        """Read a CSV file whose first line names its columns.
+    def read(
+        cls, path: str | Path, columns: Sequence[InputColumn], layout: Layout = HEADER
+    ) -> Table:
+        """Read a file, by default CSV whose first line names its columns.
 
         Raises InputError: a file that cannot be read or is empty, a missing, misspelt or double column,
         a line with too many fields.
         """
         path = Path(path)
+        if layout.names:
+            return cls._without_header(path, columns, layout)
         required = ", ".join(c.name for c in columns if c.required)
         cells, lines = read_cells(path, f"a header line with {required}")
         header = [str(name) for name in cells.iloc[0]]
@@ -140,6 +180,26 @@ class Table:
             raise InputError(f"{path}: has no rows, expected at least one below the header")
         titles = {name: header[i] for name, i in found.items()}
         return cls(path, columns, frame, lines[1:], ignored, titles)
+
+    @classmethod
+    def _without_header(cls, path: Path, columns: Sequence[InputColumn], layout: Layout) -> Table:
+        import pandas as pd
+
+        cells, lines = read_cells(path, layout.expected, "\x1f", csv.QUOTE_NONE)
+        texts = cells.iloc[:, 0]
+        kept = ~texts.str.startswith(layout.comment).to_numpy(dtype=bool)
+        rows = [[f.strip() for f in text.split(layout.separator)] for text in texts[kept]]
+        if not rows:
+            raise InputError(f"{path}: no job, expected lines of {layout.expected}")
+        names = layout.names.get(len(rows[0]))
+        for row, line in zip(rows, lines[kept], strict=True):
+            if names is None or len(row) != len(names):
+                raise InputError(
+                    f"{path}, line {line}: {len(row)} fields, expected {layout.expected}"
+                )
+        return cls(
+            path, columns, pd.DataFrame(rows, columns=list(names or ()), dtype=object), lines[kept]
+        )
 
     def __contains__(self, name: str) -> bool:
         return name in self.frame.columns
@@ -204,6 +264,15 @@ class Table:
             early = values < self.numbers(column.not_before)
             self.require(name, ~early, f"a time not before {column.not_before}")
         return values
+
+    def values(self, name: str) -> Values:
+        """A column by its type, in the unit of the column that it gives."""
+        column = self._column(name)
+        if column.type in ("text", "date"):
+            return self.texts(name) if column.type == "text" else self.dates(name)
+        if column.type == "integer" and column.per == 1:
+            return self.whole_numbers(name)
+        return self.numbers(name) / column.per
 
     def whole_numbers(self, name: str) -> IntArray:
         """``(R,)`` numbers of a column of type "integer"."""

@@ -1,53 +1,27 @@
-"""Formats of files of jobs by name, as scenario files give it: one table of readers and columns."""
+"""Formats of files of jobs, a class each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from inspect import getdoc
-from pathlib import Path
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Annotated
 
-from simulator.model.workload import Workload
-from simulator.workloads import alibaba, gavel, helios, philly, plain_csv, swf
-from simulator.workloads.tables import InputColumn
+from pydantic import Field
 
+from simulator.workloads.alibaba import AlibabaJobs
+from simulator.workloads.gavel import GavelJobs
+from simulator.workloads.helios import HeliosJobs
+from simulator.workloads.philly import PhillyJobs
+from simulator.workloads.plain_csv import CsvJobs
+from simulator.workloads.swf import SwfJobs
+from simulator.workloads.trace import Trace
 
-@dataclass(frozen=True)
-class Format:
-    """A format of files of jobs.
+FORMATS: tuple[type[Trace], ...] = (
+    CsvJobs, PhillyJobs, GavelJobs, AlibabaJobs, SwfJobs, HeliosJobs,
+)  # fmt: skip
+"""Of files that are as like one as another, the first."""
 
-    Attributes
-    ----------
-    name : as in ``workload.kind`` of a scenario file.
-    read : the jobs of a file, or `InputError`.
-    columns : what is read of each job.
-    example : a file with one job.
-    """
-
-    name: str
-    read: Callable[[Path], Workload]
-    columns: Sequence[InputColumn]
-    example: str
-
-    @property
-    def description(self) -> str:
-        """The first line of the reader's docstring."""
-        return (getdoc(self.read) or "").partition("\n")[0]
-
-
-FORMATS: Mapping[str, Format] = {
-    f.name: f
-    for f in (
-        Format("csv", plain_csv.read_csv_jobs, plain_csv.COLUMNS, plain_csv.EXAMPLE),
-        Format("philly-table", plain_csv.read_csv_jobs, plain_csv.COLUMNS, plain_csv.EXAMPLE),
-        Format("philly", philly.read_philly, philly.COLUMNS, philly.EXAMPLE),
-        Format("gavel", gavel.read_gavel, gavel.COLUMNS, gavel.EXAMPLE),
-        Format("alibaba", alibaba.read_alibaba, alibaba.COLUMNS, alibaba.EXAMPLE),
-        Format("swf", swf.read_swf, swf.COLUMNS, swf.EXAMPLE),
-        Format("helios", helios.read_helios, helios.COLUMNS, helios.EXAMPLE),
-    )
-}
-"""The formats by name; ``philly-table`` is another name of ``csv``.
-
-The authors' instances bring machines too and have a reader of their own: `authors`.
-"""
+if TYPE_CHECKING:
+    AnyTrace = Trace
+else:
+    AnyTrace = Annotated[reduce(or_, FORMATS), Field(discriminator="kind")]

@@ -15,13 +15,17 @@ from functools import cache
 from types import MappingProxyType
 
 import numpy as np
+from pydantic import Field
 
 from simulator.columns import taken
 from simulator.datafiles import rows_of
 from simulator.errors import InputError
+from simulator.keys import Config, Delay
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.performance import DurationByType
 from simulator.model.rounds import Place, Stretch
+from simulator.workloads.machines import GpuCount
+from simulator.workloads.table import WorkloadTable
 
 MODES = ("static", "accordion", "gns")
 """How a job's batch size changes: not at all, by critical epochs, by gradient noise."""
@@ -44,6 +48,8 @@ GIVEN_UP_AFTER = 5
 """A job without a step left is removed after so many rounds in which it made none."""
 HALF = 0.5
 """Part of a GPU that a job holds beside another one."""
+SPARED_S = 5.0
+"""Nothing is lost in a round that lasts less than the full length less this."""
 LEAST_LEFT = 1e-9
 """Fraction of the work of a job that is not over."""
 
@@ -54,7 +60,7 @@ PairRates = Mapping[str, Mapping[tuple[str, str], float]]
 
 
 @dataclass(frozen=True, eq=False)
-class TrainingJobs:
+class Steps:
     """``J`` jobs in order of submission.
 
     Attributes
@@ -86,7 +92,7 @@ class TrainingJobs:
     def __len__(self) -> int:
         return len(self.job_id)
 
-    def take(self, jobs: IntArray) -> TrainingJobs:
+    def take(self, jobs: IntArray) -> Steps:
         """These jobs, in this order."""
         columns = {
             f.name: getattr(self, f.name)
@@ -190,7 +196,7 @@ class Training:
     has_run: bool = False
 
     @classmethod
-    def of(cls, jobs: TrainingJobs, job: int) -> Training:
+    def of(cls, jobs: Steps, job: int) -> Training:
         """A job that has not run."""
         size, steps = int(jobs.batch_size[job]), int(jobs.steps[job])
         gpus = int(jobs.num_gpus[job])
@@ -237,22 +243,15 @@ class Training:
         self.batch_size = batch_size
 
 
-@dataclass(frozen=True)
-class RoundWork:
-    """Rules for the work of a round. Steps are whole, so a job may stop some ms before the round's end.
+class RoundWork(Config):
+    """Rules for the work of a round. Steps are whole, so a job may stop some ms before the round's end."""
 
-    Attributes
-    ----------
-    resume_s : lost by a job that did not run in the round before.
-    first_start_s : lost by a job that has never run; None: ``resume_s``.
-    reallocation_s : lost by a job that goes on, on other GPUs.
-    spared_s : nothing is lost in a round that lasts less than the full length less this.
-    """
-
-    resume_s: float = 20.0
-    first_start_s: float | None = None
-    reallocation_s: float = 0.0
-    spared_s: float = 5.0
+    resume_s: Delay = 20.0
+    """lost in a full round by a job that did not run in the round before"""
+    first_start_s: Delay | None = Field(default=None, examples=[20])
+    """the same at the first start; left out: as resume_s"""
+    reallocation_s: Delay = 0.0
+    """lost by a job that changes its GPUs"""
 
     def lost_s(self, has_run: bool, ran_before: bool, same_gpus: bool) -> float:
         """Seconds without progress in a full round."""
@@ -268,9 +267,18 @@ class RoundWork:
         """Work of a round: steps, seconds that they take with what is lost, seconds lost."""
         steps = max(0, min(int(rate * round_s), steps_left))
         seconds = steps / rate
-        if lost_s > 0 and seconds >= round_s - self.spared_s:
+        if lost_s > 0 and seconds >= round_s - SPARED_S:
             return int((seconds - lost_s) * rate), seconds, lost_s
         return steps, seconds, 0.0
+
+
+class TrainingServers(RoundWork, WorkloadTable):
+    """GPUs that a workload of training steps brings, and what its jobs lose."""
+
+    gpus: dict[str, GpuCount] = Field(min_length=1, examples=[{"v100": 32}])
+    """GPUs of each type, in the order in which types are served"""
+    gpus_per_node: GpuCount = 1
+    """GPUs of a server"""
 
 
 @dataclass(frozen=True)
@@ -287,13 +295,13 @@ class TrainingTimes(DurationByType):
     work : rules of a round.
     """
 
-    jobs: TrainingJobs = field(kw_only=True)
+    jobs: Steps = field(kw_only=True)
     gpu_types: tuple[str, ...] = field(kw_only=True)
     work: RoundWork = field(default=RoundWork(), kw_only=True)
 
     @classmethod
     def of(
-        cls, jobs: TrainingJobs, gpu_types: tuple[str, ...], work: RoundWork | None = None
+        cls, jobs: Steps, gpu_types: tuple[str, ...], work: RoundWork | None = None
     ) -> TrainingTimes:
         """The times of these jobs at their first batch sizes."""
         rates = jobs.rates_by_type(gpu_types)

@@ -16,8 +16,9 @@ from simulator.model.performance import Sensitivity, SpeedupCurve
 from simulator.statistics import Streams
 from simulator.workloads import andreas, dnn_models, synergy
 from simulator.workloads.catalogs import catalog_names, read_catalog
-from simulator.workloads.hierarchical import HierarchicalScenario, generate
+from simulator.workloads.hierarchical import HierarchicalJobs, generate
 from simulator.workloads.load import offered_load
+from simulator.workloads.table import Setting
 from tests.core.jobs import fixed
 
 NODES = Cluster.of_nodes(NodeType("8-GPU", "GPU", 8), 4)
@@ -105,7 +106,7 @@ def test_every_gpu_type_of_every_catalogue_has_a_speed():
 
 
 def hierarchical_jobs() -> Workload:
-    return generate(HierarchicalScenario(num_nodes=5, seed=3))
+    return generate(HierarchicalJobs(num_nodes=5, seed=3))
 
 
 def test_elastic_jobs_get_the_cheapest_demand_on_time():
@@ -130,7 +131,7 @@ def test_efficient_demand_takes_the_fewest_gpu_seconds():
 
 
 def test_demand_by_the_law_of_a_trace_is_mostly_one_gpu():
-    jobs = generate(HierarchicalScenario(num_nodes=20, seed=3))
+    jobs = generate(HierarchicalJobs(num_nodes=20, seed=3))
     after = adapt(jobs, K80, Rules(demand="law:philly"), Streams(1), own=VMS).workload
     runs_on_one = np.isfinite(jobs.performance.times_s[:, TYPES.index("NC24"), 1])
     assert (after.num_gpus[runs_on_one] == 1).mean() > 0.8
@@ -138,7 +139,7 @@ def test_demand_by_the_law_of_a_trace_is_mostly_one_gpu():
 
 
 def test_fixed_demand_on_several_types_leaves_the_type_free():
-    jobs, cluster = andreas.generate(andreas.AndreasScenario(4, seed=1))
+    jobs, cluster = andreas.AndreasJobs(num_nodes=4).make(Setting(1))
     after = adapt(jobs, cluster, Rules(demand="efficient"), Streams(1)).workload
     finite = np.isfinite(after.performance.times_s)
     assert finite.any(axis=(1, 2)).all()

@@ -22,9 +22,10 @@ from simulator.statistics import Streams
 from simulator.workloads import andreas, synergy
 from simulator.workloads.catalogs import read_catalog
 from simulator.workloads.fits import check_fits
-from simulator.workloads.hierarchical import HierarchicalScenario, generate
+from simulator.workloads.hierarchical import HierarchicalJobs, generate
 from simulator.workloads.poisson import poisson_jobs
 from simulator.workloads.reshaping import curves_of_table, on_nodes, time_shared
+from simulator.workloads.table import Setting
 from tests.core.jobs import run
 from tests.errors import input_error
 
@@ -48,7 +49,7 @@ CLUSTERS = {
 
 
 def hierarchical() -> Workload:
-    return generate(HierarchicalScenario(num_nodes=1, jobs_per_node=6, seed=2))
+    return generate(HierarchicalJobs(num_nodes=1, jobs_per_node=6, seed=2))
 
 
 def fixed(models: bool, due: bool = False) -> Workload:
@@ -61,7 +62,7 @@ def fixed(models: bool, due: bool = False) -> Workload:
 
 WORKLOADS = {
     "hierarchical": hierarchical,
-    "andreas": lambda: andreas.generate(andreas.AndreasScenario(2, jobs_per_node=3))[0],
+    "andreas": lambda: andreas.AndreasJobs(num_nodes=2, jobs_per_node=3).make(Setting())[0],
     "fixed": lambda: fixed(False),
     "fixed-models": lambda: fixed(True),
     "fixed-due": lambda: fixed(True, due=True),
@@ -69,7 +70,9 @@ WORKLOADS = {
     "large": lambda: replace_gpus(fixed(True, due=True)),
     "synergy": lambda: synergy.derived_trace(6, STREAMS, jobs_per_hour=2),
     "elastic-sensitive": lambda: fixed(True, due=True),
-    "philly-like": lambda: synergy.philly_like_trace(6, STREAMS, 2),
+    "philly-like": lambda: synergy.PhillyLikeJobs(num_jobs=6, jobs_per_hour=2).make(
+        Setting(STREAMS.seed)
+    ),
 }
 
 
@@ -84,7 +87,7 @@ def built(kind: str, machines: str) -> Adapted:
     """Jobs as a scenario file would put them on the machines."""
     jobs, cluster = WORKLOADS[kind](), CLUSTERS[machines]
     if kind == "andreas":
-        own = andreas.generate(andreas.AndreasScenario(2, jobs_per_node=3))[1]
+        own = andreas.AndreasJobs(num_nodes=2, jobs_per_node=3).make(Setting())[1]
         if cluster.is_pool:
             return Adapted(curves_of_table(jobs, own), cluster)
         cluster = own if machines == "mixed" else Cluster.of_nodes(own.node_types[0], 2)

@@ -9,7 +9,7 @@ from policies import make_policy
 from simulator import Decision, InputError, Placement, TimeTable, Workload
 from simulator.features.predictions import PredictedWorkload, Predictions, predicted
 from simulator.statistics import Streams
-from simulator.workloads.hierarchical import HierarchicalScenario, generate
+from simulator.workloads.hierarchical import HierarchicalJobs, generate
 from tests.core.jobs import fixed, nodes, run
 
 ONE = nodes()
@@ -17,7 +17,7 @@ WRONG = Predictions(bias=0.2, noise=0.4, configuration_noise=0.3)
 
 
 def elastic() -> Workload:
-    return generate(HierarchicalScenario(num_nodes=5, jobs_per_node=4, seed=1))
+    return generate(HierarchicalJobs(num_nodes=5, jobs_per_node=4, seed=1))
 
 
 def shown(jobs: Workload, predictions: Predictions) -> PredictedWorkload:
@@ -80,7 +80,7 @@ def test_bad_errors_are_one_line(name, value):
 @pytest.mark.parametrize("policy", ["fifo", "greedy", "milp"])
 def test_zero_error_gives_the_bytes_of_none(policy):
     jobs = elastic()
-    cluster = HierarchicalScenario(num_nodes=5).cluster()
+    cluster = HierarchicalJobs(num_nodes=5).cluster()
     plain = run(jobs, cluster, policy, seed=1)
     with_none = run(jobs, cluster, policy, shown(jobs, Predictions()), seed=1)
     assert plain.completion_s.tobytes() == with_none.completion_s.tobytes()
@@ -108,7 +108,7 @@ def test_no_policy_reaches_the_true_times():
         v, g = divmod(int(np.argmin(table[0])), table.shape[2])
         return Decision([Placement(job, int(view.nodes[0]), g, v)])
 
-    run(jobs, HierarchicalScenario(num_nodes=5).cluster(), spy, seen)
+    run(jobs, HierarchicalJobs(num_nodes=5).cluster(), spy, seen)
     assert met
 
 

@@ -19,11 +19,14 @@ from experiments.papers.andreas.runs import (
 from experiments.sweep.task import resolve
 from policies import make_policy
 from simulator import InputError
-from simulator.workloads.andreas import AndreasScenario, armida, generate
+from simulator.workloads.andreas import AndreasJobs, armida
+from simulator.workloads.table import Setting
 
 
 def test_traces_of_a_seed_share_their_first_jobs_so_a_seed_is_one_observation():
-    small, large = (generate(AndreasScenario(n, 1, "mixed", seed=4))[0] for n in (10, 20))
+    small, large = (
+        AndreasJobs(num_nodes=n, scenario=1, arrivals="mixed").make(Setting(4))[0] for n in (10, 20)
+    )
     assert list(small.job_id) == list(large.job_id)[: len(small)]
 
 
@@ -46,19 +49,22 @@ def test_a_saving_by_mean_costs_and_run_by_run():
 
 
 def test_scenarios_have_the_nodes_and_rates_of_the_paper():
-    workload, cluster = generate(AndreasScenario(10, 2, "mixed", seed=4))
+    workload, cluster = AndreasJobs(num_nodes=10, scenario=2, arrivals="mixed").make(Setting(4))
     assert len(workload) == 100
     assert [t.name for t in cluster.node_types] == ["4xV100", "2xT4"]
     assert cluster.total_gpus == 5 * 4 + 5 * 2
     assert cluster.rates(0, 4).energy_per_hour == pytest.approx(0.237472105416)
     assert cluster.rates(1, 2).energy_per_hour == pytest.approx(0.109602510192)
-    ends = {a: generate(AndreasScenario(10, 1, a, seed=4))[0].submit_s[-1] for a in ("high", "low")}
+    ends = {
+        a: AndreasJobs(num_nodes=10, scenario=1, arrivals=a).make(Setting(4))[0].submit_s[-1]
+        for a in ("high", "low")
+    }
     assert ends["low"] == pytest.approx(4 * ends["high"])
     assert ends["high"] < workload.submit_s[-1] < ends["low"]
-    with pytest.raises(InputError, match="scenario is 3"):
-        AndreasScenario(10, 3)
-    with pytest.raises(InputError, match="arrivals is 'some'"):
-        AndreasScenario(10, 1, "some")
+    with pytest.raises(InputError, match="scenario: got 3, expected one of 1, 2"):
+        AndreasJobs(scenario=3)
+    with pytest.raises(InputError, match='arrivals: got "some", expected'):
+        AndreasJobs(arrivals="some")
 
 
 def test_armida_is_table_v_and_j9_cannot_be_on_time():

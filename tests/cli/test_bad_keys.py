@@ -2,9 +2,10 @@
 
 import pytest
 
-from experiments.scenario.schema import OpenbJobs, read_scenario
+from experiments.scenario.schema import read_scenario
 from simulator import InputError
 from simulator.features.registry import tables
+from simulator.workloads.openb_trace import OpenbJobs
 
 TABLES = tables()
 NEEDED = {

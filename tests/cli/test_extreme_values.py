@@ -7,8 +7,8 @@ import pytest
 from simulator import InputError, NodeType
 from simulator.errors import LONGEST, LONGEST_WORD
 from simulator.features.tenants import tenants_of
-from simulator.statistics import Streams
-from simulator.workloads.openb_trace import openb_trace
+from simulator.workloads.openb_trace import OpenbJobs
+from simulator.workloads.table import Setting
 from tests.command import done, refused, schedlab
 from tests.core.jobs import fixed, nodes, run
 
@@ -79,7 +79,7 @@ def test_pods_that_end_before_they_begin(tmp_path):
     )
     told = r"line 2.*deletion_time.*a time not before scheduled_time"
     with pytest.raises(InputError, match=told):
-        openb_trace(pods, Streams(1))
+        OpenbJobs(path=pods).make(Setting(1))
 
 
 @pytest.mark.parametrize("policy", ["fair-share", "drf"])

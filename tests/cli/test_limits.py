@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import re
+from functools import partial
 
 import pandas as pd
 import pytest
@@ -18,8 +19,8 @@ from simulator.inputs import MOST_BYTES, read_input, read_json
 from simulator.laws import Exponential, parse_law
 from simulator.statistics import Estimate
 from simulator.theory import size_servers
-from simulator.workloads.philly import read_philly
-from simulator.workloads.plain_csv import read_csv_jobs
+from simulator.workloads.philly import PhillyJobs
+from simulator.workloads.plain_csv import CsvJobs
 
 HEAD = "job_id,submit_time_s,duration_s,num_gpus\n"
 POISSON = '[workload]\nkind = "poisson"\narrival_rate_per_h = 1\n'
@@ -28,13 +29,14 @@ NODES = '[cluster]\nkind = "nodes"\nnum_nodes = 4\n'
 
 def test_a_named_pipe_does_not_wait_for_ever(tmp_path):
     os.mkfifo(tmp_path / "jobs.csv")
-    for read in (read_csv_jobs, read_toml, read_philly):
+    path = tmp_path / "jobs.csv"
+    for read in (CsvJobs(path=path).read, partial(read_toml, path), PhillyJobs(path=path).read):
         with pytest.raises(InputError, match="is no regular file"):
-            read(tmp_path / "jobs.csv")
+            read()
     with pytest.raises(InputError, match="is no regular file"):
-        read_csv_jobs("/dev/zero")
+        CsvJobs(path="/dev/zero").read()
     with pytest.raises(InputError, match="is a folder"):
-        read_csv_jobs(tmp_path)
+        CsvJobs(path=tmp_path).read()
 
 
 def test_a_few_kilobytes_that_hold_gigabytes_are_refused(tmp_path):
@@ -52,7 +54,7 @@ def test_a_file_larger_than_the_limit_is_not_even_opened(tmp_path):
         file.truncate(MOST_BYTES + 1)
     told = "has 2,147,483,649 bytes, expected at most 2,147,483,648"
     with pytest.raises(InputError, match=told):
-        read_csv_jobs(tmp_path / "sparse.csv")
+        CsvJobs(path=tmp_path / "sparse.csv").read()
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
@@ -61,14 +63,14 @@ def test_corrupt_compressed_files_are_one_line(tmp_path, suffix, content):
     path = tmp_path / f"jobs.csv{suffix}"
     path.write_bytes(content)
     with pytest.raises(InputError, match=r"cannot be read|is empty"):
-        read_csv_jobs(path)
+        CsvJobs(path=path).read()
 
 
 def test_compressed_jobs_are_the_same_jobs(tmp_path):
     rows = (HEAD + "a,0,10,1\nb,1,20,2\n").encode()
     (tmp_path / "jobs.csv").write_bytes(rows)
     (tmp_path / "jobs.csv.gz").write_bytes(gzip.compress(rows))
-    plain, packed = (read_csv_jobs(tmp_path / n) for n in ("jobs.csv", "jobs.csv.gz"))
+    plain, packed = (CsvJobs(path=tmp_path / n).read() for n in ("jobs.csv", "jobs.csv.gz"))
     assert plain.job_id == packed.job_id
     assert plain.submit_s.tolist() == packed.submit_s.tolist()
 
@@ -76,7 +78,7 @@ def test_compressed_jobs_are_the_same_jobs(tmp_path):
 def test_too_many_columns(tmp_path):
     (tmp_path / "wide.csv").write_text(",".join(f"c{i}" for i in range(200_000)) + "\n1\n")
     with pytest.raises(InputError, match="has 200,000 columns, expected at most 10,000"):
-        read_csv_jobs(tmp_path / "wide.csv")
+        CsvJobs(path=tmp_path / "wide.csv").read()
 
 
 @pytest.mark.parametrize(
@@ -146,10 +148,10 @@ def test_philly_s_gpus_are_a_list(tmp_path, gpus, good):
     entry = {"jobid": "a", "submitted_time": "2017-10-01 09:00:00", "attempts": attempts}
     (tmp_path / "log.json").write_text(json.dumps([entry]))
     if good:
-        assert read_philly(tmp_path / "log.json").num_gpus.tolist() == [2]
+        assert PhillyJobs(path=tmp_path / "log.json").read().num_gpus.tolist() == [2]
     else:
         with pytest.raises(InputError, match=r"gpus is .*, expected a list"):
-            read_philly(tmp_path / "log.json")
+            PhillyJobs(path=tmp_path / "log.json").read()
 
 
 @pytest.mark.parametrize(

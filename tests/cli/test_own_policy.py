@@ -11,7 +11,6 @@ import schedlab
 from experiments import cli
 from experiments.scenario import trace_formats
 from simulator import plugins
-from simulator.workloads.traces import FORMATS
 
 ROOT = Path(__file__).parents[2]
 
@@ -142,13 +141,8 @@ def test_a_module_beside_the_file_and_a_wrapper_behind_its_name(command, tmp_pat
         assert command(f"{line} {name}")[0] == 0
 
 
-def test_the_page_of_formats_is_made_from_the_readers(tmp_path):
+def test_the_page_of_formats_is_made_from_the_readers():
     assert (ROOT / "docs" / "formats.md").read_text("utf-8") == trace_formats.page()
-    for kind in ("csv", "philly", "helios", "alibaba", "swf"):
-        path = tmp_path / f"jobs.{kind}"
-        path.write_text(FORMATS[kind].example)
-        assert trace_formats.recognised(path) == kind
-        assert len(schedlab.read_jobs(path)) == 1
 
 
 def test_a_scenario_that_names_a_file_is_read_by_a_text_as_its_path():

@@ -28,7 +28,7 @@ from simulator.laws import Deterministic
 from simulator.metrics.job_metrics import finish_time_fairness
 from simulator.metrics.result import VERSION
 from simulator.statistics import jain
-from simulator.workloads.plain_csv import read_csv_jobs
+from simulator.workloads.plain_csv import CsvJobs
 from tests.core.jobs import fixed, nodes, run
 
 TWO_GPUS = nodes(2)
@@ -289,7 +289,7 @@ def test_tenants_of_a_plain_file(tmp_path):
     path = tmp_path / "jobs.csv"
     columns = "job_id,submit_time_s,duration_s,num_gpus,user,vc"
     path.write_text(f"{columns}\na,5,10,1,ann,x\nb,0,10,3,bob,y\n")
-    work = read_csv_jobs(path)
+    work = CsvJobs(path=path).read()
     assert (work.user, work.vc) == (("bob", "ann"), ("y", "x"))
     result = run(work, CLUSTER)
     table = result.table("tenants").set_index("tenant")

@@ -31,7 +31,7 @@ from simulator import (
 from simulator.features.colocation import colocation_of
 from simulator.features.network import network_of
 from simulator.features.tenants import tenants_of
-from simulator.workloads.plain_csv import read_csv_jobs
+from simulator.workloads.plain_csv import CsvJobs
 from tests.core.jobs import fixed, nodes, run
 
 ONE = nodes()
@@ -272,6 +272,6 @@ def test_times_that_no_clock_can_hold(tmp_path, column, row):
     path.write_text(f"job_id,submit_time_s,duration_s,num_gpus\na,0,1,1\nb,{row}\n")
     complaint = rf"huge.csv, line 3: {column} is '1e308', expected a number >=? 0 and below 1e\+12"
     with pytest.raises(InputError, match=complaint):
-        read_csv_jobs(path)
+        CsvJobs(path=path).read()
     with pytest.raises(InputError, match=r"job 'a': submit_s is 1e\+300, expected seconds below"):
         Workload(["a"], [1e300], FixedDuration(ONES, FIRST + 1))

@@ -29,7 +29,7 @@ from simulator import (
 )
 from simulator.features.reconfiguration import Delays
 from simulator.laws import Deterministic
-from simulator.workloads.hierarchical import HierarchicalScenario, generate
+from simulator.workloads.hierarchical import HierarchicalJobs, generate
 from tests.core.jobs import elastic, fixed, nodes
 from tests.core.test_invariants import check
 
@@ -244,7 +244,7 @@ def test_decisions_may_take_time():
 
 def test_the_dual_is_concave_and_its_peak_is_found():
     """The dual of the price of node-time on its grid, for the active jobs of a view."""
-    scenario = HierarchicalScenario(num_nodes=5, seed=4, weights="released")
+    scenario = HierarchicalJobs(num_nodes=5, seed=4, weights="released")
     workload, cluster = generate(scenario), scenario.cluster(1)
     machines = Machines.of(cluster, cluster.nodes_of(0))
     grid, statistics = PriceGrid(machines), ArrivalStatistics(machines)

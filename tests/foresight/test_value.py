@@ -10,7 +10,8 @@ from policies.foresight.machines import Machines, share_price_per_s
 from policies.foresight.value import NEVER_S, SingleValue, Value, slopes_of, step_gain, support
 from simulator.workloads import andreas
 from simulator.workloads.catalogs import read_catalog
-from simulator.workloads.hierarchical import HierarchicalScenario, generate
+from simulator.workloads.hierarchical import HierarchicalJobs, generate
+from simulator.workloads.table import Setting
 from tests.core.jobs import nodes
 
 quick = settings(max_examples=40, deadline=None, derandomize=True)
@@ -43,10 +44,10 @@ def test_by_hand():
 def test_it_is_the_bound_of_a_job_alone(kind):
     """With many slopes, V(1, slack) of a new job is `bounds.alone`; 24 slopes lose little."""
     if kind == "vms":
-        scenario = HierarchicalScenario(num_nodes=5, jobs_per_node=4, seed=3)
+        scenario = HierarchicalJobs(num_nodes=5, jobs_per_node=4, seed=3)
         workload, cluster = generate(scenario), scenario.cluster(1)
     else:
-        workload, cluster = andreas.generate(andreas.AndreasScenario(num_nodes=4, seed=3))
+        workload, cluster = andreas.AndreasJobs(num_nodes=4).make(Setting(3))
     machines = Machines.of(cluster, cluster.nodes_of(0))
     table = workload.performance.table_s(np.arange(len(workload)), cluster)
     times = table[:, machines.config_type, machines.config_gpus]
@@ -125,8 +126,8 @@ def test_share_prices():
 
 
 def test_nodes_of_fixed_type_pay_what_comes_on_top_of_idling():
-    _, cluster = andreas.generate(andreas.AndreasScenario(num_nodes=2, seed=1, idle_w=50.0))
-    _, free = andreas.generate(andreas.AndreasScenario(num_nodes=2, seed=1))
+    _, cluster = andreas.AndreasJobs(num_nodes=2, idle_w=50.0).make(Setting(1))
+    _, free = andreas.AndreasJobs(num_nodes=2).make(Setting(1))
     with_idle, without = (Machines.of(c, c.nodes_of(0)) for c in (cluster, free))
     idle = 50.0 / 1000 * andreas.PUE * andreas.ENERGY_EUR_PER_KWH / 3600
     difference = without.node_price_per_s[0, 1] - with_idle.node_price_per_s[0, 1]
@@ -143,7 +144,7 @@ def test_a_step_on_a_leased_node_is_free_and_work_pays_its_share():
 
 
 def test_prices_of_vms_are_the_catalogue_s():
-    scenario = HierarchicalScenario(num_nodes=5, seed=1)
+    scenario = HierarchicalJobs(num_nodes=5, seed=1)
     cluster = scenario.cluster(1)
     machines = Machines.of(cluster, cluster.nodes_of(0))
     assert not machines.by_use

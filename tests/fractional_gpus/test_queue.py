@@ -7,9 +7,8 @@ from policies import make_policy
 from policies.fractional_gpus.policy import SharedFirstCome
 from policies.fractional_gpus.state import RULES
 from simulator import Cluster, InputError
-from simulator.laws import Exponential
-from simulator.statistics import Streams
-from simulator.workloads.openb import openb_queue
+from simulator.workloads.openb import OpenbLikeJobs
+from simulator.workloads.table import Setting
 from tests.core.jobs import fixed, nodes, run, sharing
 
 
@@ -31,7 +30,9 @@ def test_mistakes():
 
 
 def test_every_list_policy_runs_parts_as_whole_gpus():
-    jobs, cluster = openb_queue(60, 3, 0.5, Exponential(600.0), Streams(2))
+    jobs, cluster = OpenbLikeJobs(
+        num_jobs=60, num_nodes=3, load=0.5, duration_s="exponential:600"
+    ).make(Setting(2))
     shared, whole = run(jobs, cluster, "shared"), run(jobs, cluster, "fifo-backfill")
     assert whole.jct_s.mean() >= shared.jct_s.mean()
 

@@ -15,26 +15,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments.scenario.checks import ScenarioChecks
-from experiments.scenario.job_types import read_types
 from experiments.scenario.options import parse_options, set_key
 from experiments.scenario.reading import read_table
 from experiments.scenario.schema import read_scenario
 from experiments.sweep.sweepfile import read_sweep
 from simulator.errors import InputError
 from simulator.laws import parse_law
-from simulator.statistics import Streams
-from simulator.workloads import (
-    alibaba,
-    authors,
-    catalogs,
-    gavel,
-    helios,
-    openb,
-    philly,
-    plain_csv,
-    swf,
-)
-from simulator.workloads.openb_trace import openb_trace
+from simulator.workloads import authors, catalogs, openb
+from simulator.workloads.gavel import THROUGHPUTS, GavelJobs
+from simulator.workloads.job_types import read_types
+from simulator.workloads.openb_trace import OpenbJobs
+from simulator.workloads.registry import formats
+from simulator.workloads.table import Setting
+from simulator.workloads.trace import Trace
 
 ROOT = Path(__file__).parents[2]
 
@@ -181,12 +174,7 @@ def scenario(path: Path) -> None:
 
 def gavel_rates(path: Path) -> None:
     (path.parent / "trace.tsv").write_text(GAVEL)
-    gavel.read_gavel(path.parent / "trace.tsv", path)
-
-
-def gavel_trace(path: Path) -> None:
-    (path.parent / "rates.json").write_text(RATES)
-    gavel.read_gavel(path, path.parent / "rates.json")
+    GavelJobs(path=path.parent / "trace.tsv", throughputs=path).read()
 
 
 def schedule(path: Path) -> None:
@@ -194,17 +182,31 @@ def schedule(path: Path) -> None:
     read_table(path, ("job_id", *numbers), numbers)
 
 
+def trace(table: type[Trace], path: Path) -> None:
+    """Read a file as a trace, beside the file of rates that some formats need."""
+    (path.parent / THROUGHPUTS[0]).write_text(RATES)
+    table(path=path).read()
+
+
+SAMPLES = {
+    "csv": JOBS,
+    "philly": PHILLY,
+    "gavel": GAVEL,
+    "alibaba": PODS,
+    "swf": SWF,
+    "helios": HELIOS,
+}
+"""Files of several jobs; of other formats, the one of the documentation is edited."""
+
 FORMATS: dict[str, tuple[str, str, Callable[[Path], Any]]] = {
-    "plain CSV": ("jobs.csv", JOBS, plain_csv.read_csv_jobs),
-    "Philly log": ("log.json", PHILLY, philly.read_philly),
-    "Gavel trace": ("some.trace", GAVEL, gavel_trace),
+    **{
+        kind: ("jobs.txt", SAMPLES.get(kind, table.example), partial(trace, table))
+        for kind, table in formats().items()
+    },
     "Gavel rates": ("rates.json", RATES, gavel_rates),
-    "Alibaba": ("pods.csv", PODS, alibaba.read_alibaba),
     "openb pods": ("pods.csv", PODS, openb.read_pods),
-    "openb trace": ("pods.csv", PODS, lambda path: openb_trace(path, Streams(1))),
+    "openb trace": ("pods.csv", PODS, lambda path: OpenbJobs(path=path).make(Setting(1))),
     "openb nodes": ("nodes.csv", NODES, openb.read_nodes),
-    "SWF": ("log.swf", SWF, swf.read_swf),
-    "Helios": ("cluster_log.csv", HELIOS, helios.read_helios),
     "catalogue": ("catalog.csv", CATALOG, catalogs.read_catalog),
     "instance": ("SelectJobs_times.csv", TIMES, instance),
     "scenario": ("scenario.toml", SCENARIO, scenario),

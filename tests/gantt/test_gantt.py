@@ -12,7 +12,8 @@ from experiments.pictures import gantt as g
 from experiments.scenario.output import write_result
 from policies.registry import make_policy
 from simulator import Cluster, InputError, NodeType, SpeedupCurve, Workload, simulate
-from simulator.workloads.andreas import AndreasScenario, generate
+from simulator.workloads.andreas import AndreasJobs
+from simulator.workloads.table import Setting
 from tests.command import refused, swept
 from tests.core.jobs import fixed, run
 from tests.core.jobs import nodes as nodes_of
@@ -23,7 +24,7 @@ def shares(*rows):
 
 
 def test_gpus_of_a_node_are_never_drawn_over_each_other():
-    workload, cluster = generate(AndreasScenario(4, 2, "high", seed=1))
+    workload, cluster = AndreasJobs(num_nodes=4, scenario=2, arrivals="high").make(Setting(1))
     schedule = simulate(workload, cluster, make_policy("greedy")).schedule_table()
     merged = g._merged(schedule)
     bars = g._bars_by_node(merged)
@@ -59,7 +60,7 @@ def test_no_two_jobs_that_run_at_once_share_a_colour():
 
 
 def test_a_run_folder_with_a_thousand_jobs(tmp_path):
-    workload, cluster = generate(AndreasScenario(100, 1, "high", seed=1))
+    workload, cluster = AndreasJobs(num_nodes=100, scenario=1, arrivals="high").make(Setting(1))
     result = simulate(workload, cluster, make_policy("edf-shared"))
     write_result(result, tmp_path)
     path = g.gantt(tmp_path)
@@ -194,7 +195,7 @@ def test_of_a_sweep_the_chart_asks_which_run(tmp_path):
 
 
 def test_the_command_names_the_replay(tmp_path, capsys):
-    workload, cluster = generate(AndreasScenario(2, 1, "high", seed=1))
+    workload, cluster = AndreasJobs(num_nodes=2, scenario=1, arrivals="high").make(Setting(1))
     folder = tmp_path / "a run"
     folder.mkdir()
     write_result(simulate(workload, cluster, make_policy("greedy")), folder)

@@ -13,7 +13,8 @@ from experiments.scenario.run import run
 from experiments.scenario.schema import Scenario
 from simulator import Result
 from simulator.errors import InputError
-from simulator.workloads.elasticflow import read_elasticflow
+from simulator.workloads.elasticflow import ElasticflowJobs
+from simulator.workloads.table import Setting
 
 TRACE = """job_id,submit_time,iteration,model_name,ddl,batch_size,num_gpu,duration,best_effort
 0,0,101,toy,1000,64,2,50,0
@@ -64,7 +65,7 @@ def test_a_start_takes_longer_on_more_gpus(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_mistake_is_one_line(tmp_path: Path, trace: str, table: str, message: str) -> None:
     with pytest.raises(InputError) as error:
-        read_elasticflow(write(tmp_path, trace, table))
+        ElasticflowJobs(path=write(tmp_path, trace, table)).make(Setting())
     assert message in str(error.value)
     assert "\n" not in str(error.value)
 

@@ -8,12 +8,13 @@ import pytest
 
 from simulator.errors import InputError
 from simulator.model.goodput import Goodput
-from simulator.workloads.pollux import read_pollux
+from simulator.workloads.pollux import PolluxJobs
+from simulator.workloads.table import Setting
 from tests.goodput.applications import FILES, WORKLOAD, toy, write
 
 
 def test_jobs_come_in_order_of_submission(tmp_path: Path) -> None:
-    workload = read_pollux(write(tmp_path))
+    workload = PolluxJobs(path=write(tmp_path)).make(Setting())
     assert list(workload.job_id) == ["b", "a"]
     assert workload.submit_s.tolist() == [5.0, 10.0]
     assert workload.num_gpus.tolist() == [1, 2]
@@ -40,14 +41,18 @@ def test_tables_are_read_as_they_were_released(tmp_path: Path, traces: str) -> N
     jobs.write_text(WORKLOAD)
     for name, text in FILES.items():
         (folder / "toy" / name.removeprefix("toy_")).write_text(text)
-    one = read_pollux(flat).performance
-    other = read_pollux(jobs, folder if traces == "given" else None).performance
+    one = PolluxJobs(path=flat).make(Setting()).performance
+    other = (
+        PolluxJobs(path=jobs, tables=folder if traces == "given" else None)
+        .make(Setting())
+        .performance
+    )
     for ring, local in (((1,), 10), ((2, 1), 12), ((1, 1, 1, 1), 12)):
         assert other.applications[0].step(ring, local) == one.applications[0].step(ring, local)
     assert other.applications[0].gains(40) == one.applications[0].gains(40)
     (folder / "toy/placements.csv").unlink()
     with pytest.raises(InputError, match="expected one with tables toy_placements"):
-        read_pollux(jobs, folder if traces == "given" else None)
+        PolluxJobs(path=jobs, tables=folder if traces == "given" else None).make(Setting())
 
 
 PLACEMENTS, VALIDATION = FILES["toy_placements.csv"], FILES["toy_validation-40.csv"]
@@ -70,6 +75,6 @@ PLACEMENTS, VALIDATION = FILES["toy_placements.csv"], FILES["toy_validation-40.c
 )  # fmt: skip
 def test_a_mistake_is_one_line(tmp_path: Path, changed: dict[str, str], message: str) -> None:
     with pytest.raises(InputError) as error:
-        read_pollux(write(tmp_path, **changed))
+        PolluxJobs(path=write(tmp_path, **changed)).make(Setting())
     assert message in str(error.value)
     assert "\n" not in str(error.value)

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from experiments.papers.rental.frontier import rental_csv
-from experiments.scenario.job_types import read_types
 from simulator.errors import InputError
 from simulator.model.speedup import Amdahl, Power
+from simulator.workloads.job_types import read_types
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "rental_figure1.toml"
 TYPE = """[[types]]

@@ -6,7 +6,7 @@ import numpy as np
 
 from simulator import Cluster, Result
 from simulator.workloads.catalogs import read_catalog
-from simulator.workloads.hierarchical import HierarchicalScenario, generate
+from simulator.workloads.hierarchical import HierarchicalJobs, generate
 from tests.core.jobs import fixed, nodes, run
 
 
@@ -25,5 +25,5 @@ def fixed_jobs(count: int, hosts: int, policy: str = "fifo-backfill", seed: int 
 def vms(policy: str, seed: int = 1) -> Result:
     """The hierarchical paper's jobs: due dates, weights, VMs that open and close."""
     catalog = read_catalog("hierarchical")
-    workload = generate(HierarchicalScenario(num_nodes=3, catalog=catalog, seed=seed))
+    workload = generate(HierarchicalJobs(num_nodes=3, seed=seed), catalog)
     return run(workload, Cluster.of_vms(catalog, 3), policy, seed=seed)

@@ -17,7 +17,8 @@ from policies import make_policy
 from simulator import Decision, Placement, simulate
 from simulator.core.feature import Feature
 from simulator.features.rounds import Rounds
-from simulator.workloads.gavel import training_workload
+from simulator.workloads.gavel import TrainingJobs
+from simulator.workloads.table import Setting
 
 ROUND_S = 120.0
 
@@ -63,9 +64,11 @@ class Recorder(Feature):
 
 def run(policy):
     recorder = Recorder()
-    workload, cluster = training_workload(
-        facts() / "trace_120.tsv", {"v100": 32}, facts() / "tacc_throughputs.json.gz"
-    )
+    workload, cluster = TrainingJobs(
+        path=facts() / "trace_120.tsv",
+        gpus={"v100": 32},
+        throughputs=facts() / "tacc_throughputs.json.gz",
+    ).make(Setting())
     if isinstance(policy, str):
         policy = make_policy(policy)
     result = simulate(workload, cluster, policy, features=[Rounds(ROUND_S), recorder])

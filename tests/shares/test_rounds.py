@@ -17,7 +17,7 @@ from simulator.features.failures import Failures, Outages
 from simulator.features.reconfiguration import Delays
 from simulator.features.rounds import Rounds
 from simulator.laws import Deterministic
-from simulator.workloads.training import RoundWork, Training, TrainingJobs, TrainingTimes
+from simulator.workloads.training import RoundWork, Steps, Training, TrainingTimes
 
 
 def rounds(capacity=(2,), **rules):
@@ -28,7 +28,7 @@ def jobs_of(steps, gpus, rate=1.0, mode="static", model="LM", size=5, submit_s=N
     n = len(steps)
     sizes = (5, 10, 20, 40, 80)
     table = {(f"LM (batch size {b})", g): rate for b in sizes for g in (1, 2, 4)}
-    return TrainingJobs(
+    return Steps(
         [str(j) for j in range(n)],
         [model] * n,
         [size] * n,

@@ -41,7 +41,7 @@ def summary(out, *words):
 @pytest.mark.parametrize("split", ["", "split = [1, 0, 0]"])
 def test_philly_table_with_models_of_a_split(tmp_path, split):
     (tmp_path / "philly.csv").write_text(TABLE)
-    head = 'policy = "srtf+tune"\nwindow = [10, 30]\n[workload]\nkind = "philly-table"\n'
+    head = 'policy = "srtf+tune"\nwindow = [10, 30]\n[workload]\nkind = "csv"\n'
     of_servers = CLUSTER.format(nodes=2, cpus=24, decisions="round_s = 300")
     scenario = tmp_path / "philly.toml"
     scenario.write_text(f'{head}path = "philly.csv"\n{split}{of_servers}')

@@ -16,7 +16,7 @@ from simulator import simulate
 from simulator.model.cluster import Cluster, NodeType
 from simulator.workloads.authors import read_instance
 from simulator.workloads.fits import check_fits
-from simulator.workloads.plain_csv import read_csv_jobs
+from simulator.workloads.plain_csv import CsvJobs
 from tests.workloads.choices import choice_shares
 
 FACTS = Path(os.environ.get("SCHEDLAB_FACTS") or "/nonexistent")
@@ -99,7 +99,7 @@ def test_the_authors_choice_is_as_data_readme_says():
 
 
 def test_philly_table():
-    workload = read_csv_jobs(FACTS / "philly" / "philly_jobs.csv.gz")
+    workload = CsvJobs(path=FACTS / "philly" / "philly_jobs.csv.gz").read()
     assert len(workload) == 82_247
     quantiles = pd.read_csv(FACTS / "philly" / "philly_duration_quantiles.csv")
     ours = np.quantile(workload.performance.duration_s, quantiles["q"])

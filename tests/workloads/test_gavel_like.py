@@ -11,7 +11,14 @@ import pytest
 from experiments.scenario import run as scenarios
 from experiments.scenario.schema import Scenario
 from simulator.errors import InputError
-from simulator.workloads.gavel_like import JOB_TYPES, SPREAD, draw_arrivals, draw_jobs, gavel_like
+from simulator.workloads.gavel_like import (
+    JOB_TYPES,
+    SPREAD,
+    GavelLikeJobs,
+    draw_arrivals,
+    draw_jobs,
+)
+from simulator.workloads.table import Setting
 from simulator.workloads.training import job_type
 
 
@@ -51,7 +58,13 @@ def test_jobs_follow_the_stated_laws():
 
 
 def test_steps_take_the_drawn_time_on_v100(throughputs):
-    workload, cluster = gavel_like(50, 0.0, throughputs, {"v100": 8, "k80": 8}, 1, True)
+    workload, cluster = GavelLikeJobs(
+        num_jobs=50,
+        jobs_per_h=0.0,
+        throughputs=throughputs,
+        gpus={"v100": 8, "k80": 8},
+        multi_gpu=True,
+    ).make(Setting(1))
     drawn = draw_jobs(50, 1, True)
     times_s = workload.performance.times_s
     assert times_s[:, 0] == pytest.approx([job[3] for job in drawn], abs=0.1)
@@ -82,10 +95,10 @@ def test_a_scenario_names_it(throughputs):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"num_jobs": 0}, "num_jobs is 0, expected a whole number >= 1"),
-        ({"jobs_per_h": -1.0}, r"jobs_per_h is -1\.0, expected a number >= 0"),
-        ({"spread": ("A3C",)}, "spread is 'A3C', expected one of ResNet-18, "),
-        ({"spread": ()}, "spread is 'none', expected one of ResNet-18, "),
+        ({"num_jobs": 0}, "num_jobs: got 0, expected an integer >= 1"),
+        ({"jobs_per_h": -1.0}, r"jobs_per_h: got -1\.0, expected a number >= 0"),
+        ({"spread": ["A3C"]}, r'spread\[0\]: got "A3C", expected one of ResNet-18, '),
+        ({"spread": []}, r"spread: got \[\], expected a list of"),
         ({"gpus": {"v100": 4}}, "8 GPUs, expected a type of GPU with as many"),
         ({"gpus": {"a100": 8}}, "no rates of 'a100', found v100, k80"),
     ],
@@ -93,7 +106,7 @@ def test_a_scenario_names_it(throughputs):
 def test_bad_input_is_one_line(throughputs, arguments, message):
     given = {"num_jobs": 50, "jobs_per_h": 1.0, "gpus": {"v100": 8}, **arguments}
     with pytest.raises(InputError, match=message) as error:
-        gavel_like(throughputs=throughputs, seed=1, multi_gpu=True, **given)
+        GavelLikeJobs(throughputs=throughputs, multi_gpu=True, **given).make(Setting(1))
     assert "\n" not in str(error.value)
 
 
@@ -111,15 +124,14 @@ def test_seed_0_gives_the_jobs_of_the_published_runs(notebook, several, rate):
             (r["notebook"], r["cell"], r["policy"], float(r["input_job_rate_per_h"])): r["value"]
             for r in csv.DictReader(file)
         }
-    workload, _ = gavel_like(
-        5001,
-        rate,
-        folder / "simulation_throughputs.json.gz",
-        {"v100": 36, "p100": 36, "k80": 36},
-        seed=0,
+    workload, _ = GavelLikeJobs(
+        num_jobs=5001,
+        jobs_per_h=rate,
+        throughputs=folder / "simulation_throughputs.json.gz",
+        gpus={"v100": 36, "p100": 36, "k80": 36},
         multi_gpu=several,
-        spread=("ResNet-18", "Transformer", "LM"),
-    )
+        spread=["ResNet-18", "Transformer", "LM"],
+    ).make(Setting(0))
     fastest_h = workload.performance.times_s.min(axis=1)[4000:].mean() / 3600
     expected = float(published[notebook, "10", "fifo_perf", rate])
     assert fastest_h == pytest.approx(expected, rel=0.003)

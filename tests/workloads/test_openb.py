@@ -11,10 +11,9 @@ from experiments.scenario.schema import Scenario, file_keys, read_scenario
 from policies import make_policy
 from simulator import InputError, simulate
 from simulator.features.colocation import colocation_of
-from simulator.laws import Deterministic
-from simulator.statistics import Streams
-from simulator.workloads.openb import openb_queue
-from simulator.workloads.openb_trace import openb_trace
+from simulator.workloads.openb import OpenbLikeJobs
+from simulator.workloads.openb_trace import OpenbJobs
+from simulator.workloads.table import Setting
 from tests.command import refused, schedlab
 from tests.errors import input_error
 
@@ -40,7 +39,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_pods_as_they_are(files):
     pods, nodes = files
-    jobs, cluster = openb_trace(pods, Streams(1), nodes=nodes)
+    jobs, cluster = OpenbJobs(path=pods, nodes=nodes).make(Setting(1))
     assert jobs.job_id == ("p1", "p5", "p2")
     assert jobs.submit_s.tolist() == [0.0, 50.0, 200.0]
     assert jobs.performance.duration_s.tolist() == [250.0, 100.0, 490.0]
@@ -65,9 +64,9 @@ def test_pods_as_they_are(files):
 
 
 def test_the_first_by_creation(files):
-    jobs, _ = openb_trace(files[0], Streams(1), nodes=files[1], max_jobs=2)
+    jobs, _ = OpenbJobs(path=files[0], nodes=files[1], max_jobs=2).make(Setting(1))
     assert jobs.job_id == ("p1", "p5")
-    jobs, cluster = openb_trace(files[0], Streams(1), num_nodes=30)
+    jobs, cluster = OpenbJobs(path=files[0], num_nodes=30).make(Setting(1))
     assert cluster.num_nodes == 30
     assert set(jobs.job_id) <= {"p1", "p2", "p5", "p6"}
 
@@ -77,46 +76,44 @@ def test_times_are_drawn_where_there_are_none(files):
     rows = [",".join(line.split(",")[:6]) for line in PODS.splitlines()]
     pods.write_text("\n".join(rows))
     with pytest.raises(InputError, match=r"pods\.csv: has no column 'creation_time', expected"):
-        openb_trace(pods, Streams(1), nodes=nodes)
-    drawn = {"load": 0.5, "duration_s": Deterministic(100.0)}
-    jobs, _ = openb_trace(pods, Streams(1), nodes=nodes, **drawn)
+        OpenbJobs(path=pods, nodes=nodes).make(Setting(1))
+    drawn = {"load": 0.5, "duration_s": "deterministic:100"}
+    jobs, _ = OpenbJobs(path=pods, nodes=nodes, **drawn).make(Setting(1))
     assert jobs.job_id == ("p2", "p1", "p3", "p5")  # in the order of the list
     assert jobs.performance.duration_s.tolist() == [100.0] * 4
     assert (np.diff(jobs.submit_s) > 0).all()
-    other, _ = openb_trace(pods, Streams(2), nodes=nodes, **drawn)
+    other, _ = OpenbJobs(path=pods, nodes=nodes, **drawn).make(Setting(2))
     assert (other.submit_s != jobs.submit_s).all()
 
 
-LAW = {"duration_s": Deterministic(100.0)}
+LAW = {"duration_s": "deterministic:100"}
 
 
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        ({"load": 0.5}, "load and duration_s: got one of them, expected both or neither"),
-        (LAW, "load and duration_s: got one of them, expected both or neither"),
-        ({"num_nodes": 0}, "num_nodes is 0, expected a whole number >= 1"),
-        ({"max_jobs": -1}, "max_jobs is -1, expected a whole number >= 1"),
-        ({"max_jobs": "all"}, "max_jobs is 'all', expected a whole number >= 1"),
-        ({"num_nodes": 1.5}, "num_nodes is 1.5, expected a whole number >= 1"),
-        ({"num_nodes": 1.0}, "num_nodes is 1.0, expected a whole number >= 1"),
-        ({"load": -1, **LAW}, "load is -1, expected a positive number"),
-        ({"load": "high", **LAW}, "load is 'high', expected a positive number"),
-        ({"load": 0.5, "duration_s": 60}, "duration_s is 60, expected a law of seconds .*laws."),
+        ({"load": 0.5}, "load and duration_s belong together, expected both or none"),
+        (LAW, "load and duration_s belong together, expected both or none"),
+        ({"num_nodes": 0}, "num_nodes: got 0, expected an integer >= 1"),
+        ({"max_jobs": "all"}, 'max_jobs: got "all", expected an integer >= 1'),
+        ({"num_nodes": 1.0}, r"num_nodes: got 1\.0, expected an integer >= 1"),
+        ({"load": -1, **LAW}, "load: got -1, expected a number > 0"),
+        ({"load": 0.5, "duration_s": 60}, "duration_s: got 60, expected text"),
+        ({"load": 0.5, "duration_s": "60"}, "workload.duration_s: law '60': .*"),
     ],
 )
 def test_options_that_do_not_fit_together(files, options, line):
     with pytest.raises(InputError, match=f"^{line}$"):
-        openb_trace(files[0], Streams(1), nodes=files[1], **options)
+        OpenbJobs(path=files[0], nodes=files[1], **options).make(Setting(1))
 
 
 @pytest.mark.parametrize("name", ["num_jobs", "num_nodes", "load", "duration_s"])
 def test_a_queue_like_openb_refuses_wrong_kinds_in_one_line(name):
     good = {"num_jobs": 5, "num_nodes": 5, "load": 0.5, **LAW}
-    assert len(openb_queue(streams=Streams(1), **good)[0].job_id) == 5
-    for wrong in ("x", None, -1, 0, [3], 1j, float("nan")):
-        with pytest.raises(InputError, match=f"^{name} is .*, expected"):
-            openb_queue(streams=Streams(1), **{**good, name: wrong})
+    assert len(OpenbLikeJobs(**good).make(Setting(1))[0].job_id) == 5
+    for wrong in ("x", None, -1, 0, [3], 1j, float("nan"), np.array([1, 2])):
+        with pytest.raises(InputError, match=f"^(workload.)?{name}: .*expected"):
+            OpenbLikeJobs(**{**good, name: wrong}).make(Setting(1))
 
 
 SCENARIO = """\

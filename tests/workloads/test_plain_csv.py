@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simulator.errors import InputError
-from simulator.workloads.plain_csv import read_csv_jobs
+from simulator.workloads.plain_csv import CsvJobs
 from tests.errors import input_error
 
 HEADER = "job_id,submit_time_s,duration_s,num_gpus"
@@ -23,7 +23,7 @@ def write(folder: Path, text: str) -> Path:
 
 def test_all_columns(tmp_path):
     path = write(tmp_path, FULL + "\na,0,100,2,6,32,resnet50,500,3.6\nb,10.5,200,1,,,,,\n")
-    w = read_csv_jobs(path)
+    w = CsvJobs(path=path).read()
     assert w.job_id == ("a", "b")
     np.testing.assert_array_equal(w.submit_s, [0, 10.5])
     np.testing.assert_array_equal(w.performance.duration_s, [100, 200])
@@ -37,21 +37,21 @@ def test_all_columns(tmp_path):
 
 
 def test_required_columns_alone_in_any_order(tmp_path):
-    w = read_csv_jobs(write(tmp_path, "num_gpus,job_id,duration_s,submit_time_s\n4,x,60,5\n"))
+    w = CsvJobs(path=write(tmp_path, "num_gpus,job_id,duration_s,submit_time_s\n4,x,60,5\n")).read()
     assert (w.job_id, w.num_gpus[0], w.submit_s[0]) == (("x",), 4, 5)
     assert np.isinf(w.due_s[0])
 
 
 def test_windows_file_with_blanks(tmp_path):
     head = "\ufeff Job_ID , submit_time_s,Duration_s ,num_gpus\r\n"
-    w = read_csv_jobs(write(tmp_path, head + "\r\n a , 0 , 60,1 \r\nb,1,60,1.0\r\n"))
+    w = CsvJobs(path=write(tmp_path, head + "\r\n a , 0 , 60,1 \r\nb,1,60,1.0\r\n")).read()
     assert w.job_id == ("a", "b")
     assert w.num_gpus.tolist() == [1, 1]
 
 
 def test_unsorted_rows_are_sorted_with_a_note(tmp_path):
     path = write(tmp_path, HEADER + "\nc,30,1,1\na,10,2,1\nb,10,3,2\n")
-    w = read_csv_jobs(path)
+    w = CsvJobs(path=path).read()
     assert w.job_id == ("a", "b", "c")
     assert w.performance.duration_s.tolist() == [2, 3, 1]
     assert w.num_gpus.tolist() == [1, 2, 1]
@@ -59,7 +59,7 @@ def test_unsorted_rows_are_sorted_with_a_note(tmp_path):
 
 
 def test_other_columns_are_named_in_a_note(tmp_path):
-    w = read_csv_jobs(write(tmp_path, HEADER + ",queue\na,0,1,1,me\n"))
+    w = CsvJobs(path=write(tmp_path, HEADER + ",queue\na,0,1,1,me\n")).read()
     assert len(w.notes) == 1
     assert w.notes[0].endswith("columns not used: queue")
 
@@ -104,18 +104,18 @@ def test_other_columns_are_named_in_a_note(tmp_path):
 def test_bad_files(tmp_path, text, message):
     path = write(tmp_path, text)
     with input_error(path, message):
-        read_csv_jobs(path)
+        CsvJobs(path=path).read()
 
 
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(InputError, match=r"nowhere\.csv: no such file, expected a header line"):
-        read_csv_jobs(tmp_path / "nowhere.csv")
+        CsvJobs(path=tmp_path / "nowhere.csv").read()
     with pytest.raises(InputError, match="cannot be read"):
-        read_csv_jobs(tmp_path)
+        CsvJobs(path=tmp_path).read()
     picture = tmp_path / "picture.csv"
     picture.write_bytes(bytes(range(128, 256)) * 10)
     with pytest.raises(InputError, match="cannot be read"):
-        read_csv_jobs(picture)
+        CsvJobs(path=picture).read()
 
 
 slacks = st.one_of(st.none(), st.floats(0, 1e6))
@@ -131,7 +131,7 @@ def test_what_is_written_is_read(tmp_path, rows):
         f"j{i},{submit!r},{duration!r},{gpus},{'' if slack is None else repr(submit + slack)}"
         for i, (submit, duration, gpus, slack) in enumerate(rows)
     ]
-    w = read_csv_jobs(write(tmp_path, "\n".join([HEADER + ",due_s", *lines])))
+    w = CsvJobs(path=write(tmp_path, "\n".join([HEADER + ",due_s", *lines]))).read()
     order = sorted(range(len(rows)), key=lambda i: rows[i][0])
     submit_s, duration_s, gpus, slack = zip(*(rows[i] for i in order), strict=True)
     assert w.job_id == tuple(f"j{i}" for i in order)

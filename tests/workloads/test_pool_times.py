@@ -9,7 +9,7 @@ import pytest
 
 from simulator import InputError, NodeType
 from simulator.workloads.catalogs import read_catalog
-from simulator.workloads.hierarchical import HierarchicalScenario, generate
+from simulator.workloads.hierarchical import HierarchicalJobs, generate
 from simulator.workloads.pool_times import pool_times
 
 FACTS = Path(os.environ.get("SCHEDLAB_FACTS", "nowhere"))
@@ -36,8 +36,8 @@ def test_one_job_by_hand():
 
 
 def test_in_the_scenario():
-    drawn = generate(HierarchicalScenario(num_nodes=20, times="pool", seed=3))
-    same = generate(HierarchicalScenario(num_nodes=20, seed=3))
+    drawn = generate(HierarchicalJobs(num_nodes=20, times="pool", seed=3))
+    same = generate(HierarchicalJobs(num_nodes=20, seed=3))
     assert (drawn.submit_s == same.submit_s).all()
     assert (drawn.weight_per_s == same.weight_per_s).all()
     assert not np.array_equal(drawn.performance.times_s, same.performance.times_s)

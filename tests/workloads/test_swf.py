@@ -3,8 +3,8 @@
 import pytest
 
 from simulator import InputError
-from simulator.workloads.helios import read_helios
-from simulator.workloads.swf import read_swf
+from simulator.workloads.helios import HeliosJobs
+from simulator.workloads.swf import SwfJobs
 
 SWF = """; Computer: somewhere
 ; UnixStartTime: 0
@@ -17,7 +17,7 @@ SWF = """; Computer: somewhere
 def test_swf_by_hand(tmp_path):
     path = tmp_path / "log.swf"
     path.write_text(SWF)
-    work = read_swf(path)
+    work = SwfJobs(path=path).read()
     assert work.job_id == ("2", "1")
     assert work.submit_s.tolist() == [0, 10]
     assert work.performance.duration_s.tolist() == [30, 60]
@@ -37,7 +37,7 @@ def test_helios_by_hand(tmp_path):
         + "b,u2,vc2,0,4,COMPLETED,2020-04-01 00:00:00,x,x,60,5\n"
         + "c,u2,vc2,1,4,FAILED,2020-04-01 00:09:00,x,x,60,5\n"
     )
-    work = read_helios(path)
+    work = HeliosJobs(path=path).read()
     assert work.job_id == ("c", "a")
     assert work.submit_s.tolist() == [0, 60]
     assert work.vc == ("vc2", "vc1")
@@ -46,19 +46,19 @@ def test_helios_by_hand(tmp_path):
 @pytest.mark.parametrize(
     ("read", "text", "told"),
     [
-        (read_swf, "1 2 3\n", "line 1: '1 2 3', expected 18 numbers"),
-        (read_swf, "; nothing\n", "no job, expected lines"),
-        (read_swf, SWF.replace(" 60 4 ", " x 4 "), "line 3: run is 'x', expected a number"),
-        (read_helios, HELIOS + "a,u,v,1,1,C,soon,x,x,9,1\n", "submit_time is 'soon', expected a date"),
-        (read_helios, HELIOS + "a,u,v,1,1,C,3600,x,x,9,1\n", "submit_time is '3600', expected a date"),
-        (read_helios, HELIOS + "a,u,v,1,1,C,3600-01-01,x,x,9,1\n", "submit_time is '3600-01-01'"),
-        (read_helios, HELIOS + "a,u,v,1,1,C,now,x,x,9,1\n", "submit_time is 'now', expected a date"),
-        (read_helios, HELIOS + "a,u,v,-1,1,C,2020-04-01,x,x,9,1\n", "gpu_num is '-1'"),
-        (read_helios, HELIOS + "a,u,v,0,1,C,2020-04-01,x,x,9,1\n", "no job that ran"),
+        (SwfJobs, "1 2 3\n", "line 1: 3 fields, expected 18 numbers"),
+        (SwfJobs, "; nothing\n", "no job, expected lines of 18 numbers"),
+        (SwfJobs, SWF.replace(" 60 4 ", " x 4 "), "line 3: run is 'x', expected a number"),
+        (HeliosJobs, HELIOS + "a,u,v,1,1,C,soon,x,x,9,1\n", "submit_time is 'soon', expected a date"),
+        (HeliosJobs, HELIOS + "a,u,v,1,1,C,3600,x,x,9,1\n", "submit_time is '3600', expected a date"),
+        (HeliosJobs, HELIOS + "a,u,v,1,1,C,3600-01-01,x,x,9,1\n", "submit_time is '3600-01-01'"),
+        (HeliosJobs, HELIOS + "a,u,v,1,1,C,now,x,x,9,1\n", "submit_time is 'now', expected a date"),
+        (HeliosJobs, HELIOS + "a,u,v,-1,1,C,2020-04-01,x,x,9,1\n", "gpu_num is '-1'"),
+        (HeliosJobs, HELIOS + "a,u,v,0,1,C,2020-04-01,x,x,9,1\n", "no job that ran"),
     ],
 )  # fmt: skip
 def test_mistakes_are_one_line(tmp_path, read, text, told):
     path = tmp_path / "log"
     path.write_text(text)
     with pytest.raises(InputError, match=told):
-        read(path)
+        read(path=path).read()

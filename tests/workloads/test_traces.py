@@ -10,10 +10,11 @@ import pytest
 
 from simulator.errors import InputError
 from simulator.model.workload import Workload
-from simulator.workloads.alibaba import read_alibaba
-from simulator.workloads.gavel import read_gavel, read_pair_rates, read_training
-from simulator.workloads.philly import read_philly
-from simulator.workloads.plain_csv import read_csv_jobs
+from simulator.workloads.alibaba import AlibabaJobs
+from simulator.workloads.gavel import GavelJobs, read_pair_rates, read_training
+from simulator.workloads.philly import PhillyJobs
+from simulator.workloads.plain_csv import CsvJobs
+from simulator.workloads.registry import recognised
 from simulator.workloads.traces import FORMATS
 from tests.errors import input_error
 
@@ -28,21 +29,23 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("form", FORMATS.values(), ids=list(FORMATS))
+@pytest.mark.parametrize("form", FORMATS)
 def test_the_example_of_a_format_is_read(tmp_path, form):
     rates = {"v100": {"('LM (batch size 5)', 2)": {"null": 4.0}}}
     (tmp_path / "oracle_throughputs.json").write_text(json.dumps(rates))
-    assert len(form.read(written(tmp_path, form.example))) == 1
-    assert form.description.endswith((".", ";"))
+    path = written(tmp_path, form.example)
+    assert len(form(path=path).read()) == 1
+    assert recognised(path) == form(path=path).kind
     assert all(column.meaning for column in form.columns)
 
 
-@pytest.mark.parametrize("name", sorted(FORMATS))
-def test_a_missing_file_and_one_of_another_format(tmp_path, name):
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_missing_file_and_one_of_another_format(tmp_path, form):
     with input_error("no such file"):
-        FORMATS[name].read(tmp_path / "nowhere")
+        form(path=tmp_path / "nowhere").read()
+    path = written(tmp_path, "time,machineId,gpu0_util\n2017-10-03,m29,60.8\n")
     with input_error("jobs.csv"):
-        FORMATS[name].read(written(tmp_path, "time,machineId,gpu0_util\n2017-10-03,m29,60.8\n"))
+        form(path=path).read()
 
 
 # -- Philly ------------------------------------------------------------------------------------
@@ -83,7 +86,7 @@ def test_philly_log(tmp_path):
         job("no gpu", DAY + "00:00:00", attempt(DAY + "01:00:30", DAY + "02:00:00")),
         job("no time", at, attempt(DAY + "01:00:30", DAY + "01:00:30", 1)),
     )
-    w = read_philly(path)
+    w = PhillyJobs(path=path).read()
     assert w.job_id == ("twice", "late")
     assert w.submit_s.tolist() == [0, 3600]
     assert durations(w) == [100, 60]
@@ -98,19 +101,19 @@ def test_philly_attempts(tmp_path):
                 attempt(second, second, 8), attempt(second, DAY + "01:02:40", 8))  # fmt: skip
     once = job("once", DAY + "02:00:00", attempt(DAY + "02:00:10", DAY + "02:01:10", 1))
     path = log(tmp_path, {**once, "status": "Killed"}, {**twice, "status": "Failed"})
-    jobs = read_philly(path, attempts=True)
+    jobs = PhillyJobs(path=path, attempts=True).read()
     assert jobs.job_id == ("twice", "once")
     assert jobs.fails_at == (pytest.approx((0.6,)), ())
     assert jobs.outcome == ("failed", "killed")
     assert jobs.head(1).outcome == ("failed",)
     assert durations(jobs) == [100, 60]
-    plain = read_philly(path)
+    plain = PhillyJobs(path=path).read()
     assert (plain.fails_at, plain.outcome) == ((), ())
     with pytest.raises(InputError, match="entry 1: status is 'Lost', expected one of Pass, Killed"):
-        read_philly(log(tmp_path, {**once, "status": "Lost"}), attempts=True)
+        PhillyJobs(path=log(tmp_path, {**once, "status": "Lost"}), attempts=True).read()
     for wrong in (["Pass"], {"is": "Pass"}):
         with pytest.raises(InputError, match=r"entry 1: status is .*, expected a string"):
-            read_philly(log(tmp_path, {**once, "status": wrong}), attempts=True)
+            PhillyJobs(path=log(tmp_path, {**once, "status": wrong}), attempts=True).read()
 
 
 @pytest.mark.parametrize(
@@ -132,7 +135,7 @@ def test_philly_attempts(tmp_path):
 def test_bad_philly_logs(tmp_path, entry, message):
     good = job("good", DAY + "01:00:00", attempt(DAY + "01:00:00", DAY + "01:00:01", 1))
     with input_error(message):
-        read_philly(log(tmp_path, good, entry))
+        PhillyJobs(path=log(tmp_path, good, entry)).read()
 
 
 @pytest.mark.parametrize(
@@ -145,7 +148,7 @@ def test_bad_philly_logs(tmp_path, entry, message):
 )
 def test_philly_logs_without_jobs(tmp_path, text, message):
     with input_error(message):
-        read_philly(written(tmp_path, text))
+        PhillyJobs(path=written(tmp_path, text)).read()
 
 
 TABLE = """\
@@ -159,13 +162,13 @@ job_id,submit_time_s,duration_s,num_gpus,virtual_cluster
 def test_philly_table(tmp_path):
     path = tmp_path / "philly.csv.gz"
     path.write_bytes(gzip.compress(TABLE.encode()))
-    w = read_csv_jobs(path)
+    w = CsvJobs(path=path).read()
     assert w.num_gpus.tolist() == [8, 1, 1]
     assert w.vc == ("7f04ca", "6214e9", "6214e9")
     assert w.notes == ()
     path.write_bytes(path.read_bytes()[:60])
     with input_error("cannot be read"):
-        read_csv_jobs(path)
+        CsvJobs(path=path).read()
 
 
 # -- Gavel -------------------------------------------------------------------------------------
@@ -210,7 +213,7 @@ def trace(folder: Path, lines: list[tuple[Any, ...]], rates: Any = RATES) -> Pat
 
 @pytest.mark.parametrize("fields", [7, 9, 10])
 def test_gavel_generations(tmp_path, fields):
-    w = read_gavel(trace(tmp_path, LINES[fields]))
+    w = GavelJobs(path=trace(tmp_path, LINES[fields])).read()
     assert w.job_id == ("0", "2", "1")
     assert w.submit_s.tolist() == [0, 5, 6]
     assert w.num_gpus.tolist() == [1, 4, 1]
@@ -222,12 +225,12 @@ def test_gavel_generations(tmp_path, fields):
 
 def test_gavel_other_gpu_and_file(tmp_path):
     path = trace(tmp_path, LINES[7][:1])
-    assert durations(read_gavel(path, gpu_type="k80")) == [500]
+    assert durations(GavelJobs(path=path, gpu_type="k80").read()) == [500]
     own = tmp_path / "own.json"
     own.write_text(json.dumps({"v100": {LM: {"null": 1.0}}}))
-    assert durations(read_gavel(path, throughputs=own)) == [1000]
+    assert durations(GavelJobs(path=path, throughputs=own).read()) == [1000]
     with pytest.raises(InputError, match="no rates of 'a100', found v100, k80"):
-        read_gavel(path, gpu_type="a100")
+        GavelJobs(path=path, gpu_type="a100").read()
 
 
 @pytest.mark.parametrize(
@@ -243,20 +246,20 @@ def test_gavel_other_gpu_and_file(tmp_path):
 )
 def test_bad_gavel_traces(tmp_path, line, message):
     with input_error(message):
-        read_gavel(trace(tmp_path, [line]))
+        GavelJobs(path=trace(tmp_path, [line])).read()
 
 
 def test_gavel_without_rates(tmp_path):
     path = trace(tmp_path, LINES[7])
     (tmp_path / "oracle_throughputs_v2.json").unlink()
     with pytest.raises(InputError, match="no rates beside it, expected Gavel's"):
-        read_gavel(path)
+        GavelJobs(path=path).read()
     with pytest.raises(InputError, match=r"own\.json: no such file"):
-        read_gavel(path, throughputs=tmp_path / "own.json")
+        GavelJobs(path=path, throughputs=tmp_path / "own.json").read()
     broken = tmp_path / "broken.json"
     broken.write_text('{"v100": {"(1": {"null": 1}}}')
     with pytest.raises(InputError, match="expected a type of job and a number of GPUs"):
-        read_gavel(path, throughputs=broken)
+        GavelJobs(path=path, throughputs=broken).read()
 
 
 # -- Alibaba -----------------------------------------------------------------------------------
@@ -271,7 +274,7 @@ openb-pod-0003,11908,47104,1,1000,,BE,Pending,200,250,
 
 
 def test_alibaba(tmp_path):
-    w = read_alibaba(written(tmp_path, PODS))
+    w = AlibabaJobs(path=written(tmp_path, PODS)).read()
     assert w.job_id == ("openb-pod-0001", "openb-pod-0002")
     assert w.submit_s.tolist() == [0, 200]
     assert durations(w) == [250, 490]
@@ -297,7 +300,7 @@ def test_alibaba(tmp_path):
 )
 def test_bad_alibaba(tmp_path, old, new, message):
     with input_error(message):
-        read_alibaba(written(tmp_path, PODS.replace(old, new)))
+        AlibabaJobs(path=written(tmp_path, PODS.replace(old, new))).read()
 
 
 def shockwave_line(**changes: str) -> str:
@@ -323,7 +326,7 @@ def test_training_jobs_of_a_trace(tmp_path):
     assert (jobs.model[0], jobs.batch_size[0], jobs.steps.tolist()) == ("LM", 5, [600, 600])
     assert jobs.weight.tolist() == [2, 2]
     assert jobs.rates_by_type(["v100"]).tolist() == [[10.0], [10.0]]
-    plain = read_gavel(tmp_path / "jobs.trace", tmp_path / "rates.json")
+    plain = GavelJobs(path=tmp_path / "jobs.trace", throughputs=tmp_path / "rates.json").read()
     assert durations(plain) == [60, 60]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from experiments.report.contents import Scale
 from experiments.report.sweeps import Labels, study
 from experiments.sweep.task import Outcome, Scalar, Task
+from simulator.workloads.table import Setting
 
 FOLDER = Path(__file__).parent
 HERE = "experiments.papers.andreas.runs"
@@ -363,13 +364,8 @@ def policy_of(method: str) -> Any:
 
 
 def _generate(config: dict[str, Any]) -> Any:
-    from simulator.workloads.andreas import AndreasScenario, generate
+    from simulator.workloads.andreas import AndreasJobs
 
-    return generate(
-        AndreasScenario(
-            config["num_nodes"],
-            config["scenario"],
-            config["arrivals"],
-            seed=config["seed"],
-        )
-    )
+    return AndreasJobs(
+        num_nodes=config["num_nodes"], scenario=config["scenario"], arrivals=config["arrivals"]
+    ).make(Setting(config["seed"]))

@@ -414,11 +414,11 @@ def _scenario(config: dict[str, Any], controllers: int = 1) -> Any:
     """The jobs and the nodes of the paper's random scenario."""
     from simulator import Cluster
     from simulator.workloads.catalogs import read_catalog
-    from simulator.workloads.hierarchical import HierarchicalScenario, generate
+    from simulator.workloads.hierarchical import HierarchicalJobs, generate
 
     catalog = read_catalog("hierarchical")
     fields = {name: config[name] for name in ("num_nodes", "arrivals", "weights", "times", "seed")}
-    workload = generate(HierarchicalScenario(**fields, catalog=catalog))
+    workload = generate(HierarchicalJobs(**fields))
     return workload, Cluster.of_vms(catalog, config["num_nodes"], controllers)
 
 

@@ -20,7 +20,7 @@ from policies.rental.configurations import OwnConfiguration, cheapest, costs_by_
 from simulator import Cluster, DecisionPoints, NodeType, simulate
 from simulator.model.cluster import SECONDS_PER_HOUR, FloatArray
 from simulator.workloads.catalogs import read_catalog
-from simulator.workloads.hierarchical import HierarchicalScenario, generate
+from simulator.workloads.hierarchical import HierarchicalJobs, generate
 
 if TYPE_CHECKING:
     from simulator import Result, Workload
@@ -91,12 +91,11 @@ def run_bridge(config: dict[str, Any]) -> Outcome:
     catalog = read_catalog("hierarchical")
     num_nodes = config["num_nodes"]
     workload = generate(
-        HierarchicalScenario(
+        HierarchicalJobs(
             num_nodes=num_nodes,
             jobs_per_node=config["jobs_per_node"],
             mean_gap_s=45_000.0 * config["gap"],
             due=config["due"],
-            catalog=catalog,
             seed=config["seed"],
         )
     )

@@ -6,8 +6,8 @@ import math
 import warnings
 from pathlib import Path
 
-from experiments.scenario.job_types import read_types
 from simulator.errors import InputError
+from simulator.workloads.job_types import read_types
 
 
 def parse_budgets(text: str) -> list[float]:

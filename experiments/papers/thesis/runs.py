@@ -316,16 +316,15 @@ def run_proxies(config: dict[str, Any]) -> Outcome:
 def _jobs(num_nodes: int, mean_gap_s: float, due: str, seed: int) -> Any:
     """The thesis's jobs: its catalogue, weights as released (it prints none)."""
     from simulator.workloads.catalogs import read_catalog
-    from simulator.workloads.hierarchical import Due, HierarchicalScenario, generate
+    from simulator.workloads.hierarchical import Due, HierarchicalJobs, generate
 
     catalog = read_catalog("thesis")
-    scenario = HierarchicalScenario(
+    scenario = HierarchicalJobs(
         num_nodes=num_nodes,
         mean_gap_s=mean_gap_s,
         weights="released",
         due=cast(Due, due),
         times="pool",
-        catalog=catalog,
         seed=seed,
     )
-    return generate(scenario), catalog
+    return generate(scenario, catalog), catalog

@@ -20,8 +20,9 @@ from policies import make_policy
 from simulator import Cluster, DecisionPoints, NodeType, Workload, simulate
 from simulator.features.reconfiguration import Delays
 from simulator.statistics import student
-from simulator.workloads.elasticflow import read_elasticflow
-from simulator.workloads.pollux import read_pollux
+from simulator.workloads.elasticflow import ElasticflowJobs
+from simulator.workloads.pollux import PolluxJobs
+from simulator.workloads.table import Setting
 
 HERE = Path(__file__).parent
 TABLE, PERIODS = HERE / "measured.csv", HERE / "periods.csv"
@@ -66,7 +67,7 @@ def of_pollux(
     policy, options = OF_POLLUX[name]
     file = results or f"results-jobload__{policy}-1.0__summary.json"
     result = simulate(
-        read_pollux(folder / f"workloads__{number}.csv"),
+        PolluxJobs(path=str(folder / f"workloads__{number}.csv")).make(Setting()),
         Cluster.of_nodes(NodeType("server", "T4", GPUS), NODES),
         make_policy(policy, **options),
         decision_points=DecisionPoints.rounds(round_s),
@@ -101,7 +102,7 @@ def of_elasticflow(folder: Path, policy: str, file: str) -> pd.DataFrame:
     """Figure 10 under one policy."""
     elastic = policy == "edf-elastic"
     result = simulate(
-        read_elasticflow(folder / "100jobs_1500lam.csv", elastic=elastic),
+        ElasticflowJobs(path=str(folder / "100jobs_1500lam.csv"), elastic=elastic).make(Setting()),
         Cluster.of_nodes(NodeType("server", "A100", 128), 1),
         make_policy(policy),
         decision_points=DecisionPoints(least_gap_s=GAP_S),

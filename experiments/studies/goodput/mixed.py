@@ -25,8 +25,9 @@ from simulator import Cluster, DecisionPoints, NodeType, Result, Workload, simul
 from simulator.features.reconfiguration import Delays
 from simulator.model.goodput import Goodput
 from simulator.statistics import Estimate, student
-from simulator.workloads.pollux import read_pollux
+from simulator.workloads.pollux import PolluxJobs
 from simulator.workloads.reshaping import of_demand
+from simulator.workloads.table import Setting
 
 HERE = Path(__file__).parent
 TABLE, TIMES = HERE / "mixed.csv", HERE / "gpu_times.csv"
@@ -135,7 +136,11 @@ def measure(folder: Path) -> pd.DataFrame:
     """The table, from the published files."""
     cluster, rows = mixed_cluster(TYPES), []
     for number in WORKLOADS:
-        jobs = on_types(read_pollux(folder / f"workloads__{number}.csv"), cluster, speeds())
+        jobs = on_types(
+            PolluxJobs(path=str(folder / f"workloads__{number}.csv")).make(Setting()),
+            cluster,
+            speeds(),
+        )
         for name, (policy, options) in RUNS.items():
             found = measures_of(run(jobs, cluster, policy, options))
             rows.append({"workload": number, "policy": name, **found})

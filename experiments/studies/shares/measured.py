@@ -19,7 +19,8 @@ import pandas as pd
 from policies import make_policy
 from simulator import simulate
 from simulator.features.rounds import Rounds
-from simulator.workloads.gavel import training_workload
+from simulator.workloads.gavel import TrainingJobs
+from simulator.workloads.table import Setting
 
 TABLE = Path(__file__).parent / "measured.csv"
 OURS = {
@@ -61,9 +62,11 @@ def measured() -> pd.DataFrame:
 
 def measure(folder: Path) -> pd.DataFrame:
     """The table, from the published files."""
-    workload, cluster = training_workload(
-        folder / "trace_120.tsv", {"v100": 32}, folder / "tacc_throughputs.json.gz"
-    )
+    workload, cluster = TrainingJobs(
+        path=str(folder / "trace_120.tsv"),
+        gpus={"v100": 32},
+        throughputs=str(folder / "tacc_throughputs.json.gz"),
+    ).make(Setting())
     published = pd.read_csv(folder / "jobs.csv")
     parts = []
     for name, own in OURS.items():

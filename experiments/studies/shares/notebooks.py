@@ -21,8 +21,8 @@ import pandas as pd
 from policies import make_policy
 from simulator import Workload, simulate
 from simulator.features.rounds import Rounds
-from simulator.workloads.gavel_like import gavel_like
-from simulator.workloads.training import RoundWork
+from simulator.workloads.gavel_like import GavelLikeJobs
+from simulator.workloads.table import Setting
 
 TABLE = Path(__file__).parent / "notebooks.csv"
 ROUND_S = 360.0
@@ -82,14 +82,13 @@ def printed(folder: Path) -> dict[tuple[str, float], float]:
 def mean_h(task: tuple[Path, str, float]) -> float:
     """Mean completion time of the jobs that count, h; the published runs behind the numbers have seed 0."""
     folder, name, rate = task
-    jobs, cluster = gavel_like(
-        LAST + 1 + int(200 * rate),
-        rate,
-        folder / "simulation_throughputs.json.gz",
-        GPUS,
-        seed=0,
-        work=RoundWork(resume_s=0.0),
-    )
+    jobs, cluster = GavelLikeJobs(
+        num_jobs=LAST + 1 + int(200 * rate),
+        jobs_per_h=rate,
+        throughputs=str(folder / "simulation_throughputs.json.gz"),
+        gpus=GPUS,
+        resume_s=0.0,
+    ).make(Setting(0))
     first = FIRST - SETTLES[rate]
     policy, options = POLICIES[name]
     rules = make_policy(policy, **ROUNDS, **options)

@@ -19,6 +19,7 @@ from simulator.workloads.synergy.dnn_models import (
     server,
 )
 from simulator.workloads.synergy.draw import models_by_deficit, released_draw
+from simulator.workloads.synergy.jobs import SynergyJobs
 from simulator.workloads.synergy.speeds import (
     WholeIterations,
     iteration_s,
@@ -27,17 +28,19 @@ from simulator.workloads.synergy.speeds import (
     with_sensitivity,
 )
 from simulator.workloads.synergy.traces import (
+    PhillyLikeJobs,
     deployment_trace,
     derived_trace,
     gpu_demand_law,
     models_of_split,
-    philly_like_trace,
 )
 
 __all__ = [
     "SERVER",
     "TASKS",
     "DnnModel",
+    "PhillyLikeJobs",
+    "SynergyJobs",
     "WholeIterations",
     "cluster",
     "deployment_trace",
@@ -49,7 +52,6 @@ __all__ = [
     "iteration_s",
     "models_by_deficit",
     "models_of_split",
-    "philly_like_trace",
     "read_sensitivity",
     "released_draw",
     "sensitivity_matrices",

@@ -21,15 +21,46 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from experiments.config import Config, read_toml, validated
-from policies.rental import JobType
+from simulator.arguments import positive
 from simulator.errors import InputError
+from simulator.keys import Config, read_toml, validated
 from simulator.model.speedup import Amdahl, Power, Speedup, Tabulated, UserDefined
+
+
+@dataclass(frozen=True)
+class JobType:
+    """Jobs that arrive, and speed up, alike.
+
+    Attributes
+    ----------
+    name : for tables and messages.
+    arrival_rate_per_h : mean rate of arrivals, jobs per hour.
+    mean_size_h : mean work, hours on one GPU.
+    speedup : s(k).
+    """
+
+    name: str
+    arrival_rate_per_h: float
+    mean_size_h: float
+    speedup: Speedup
+
+    def __post_init__(self) -> None:
+        positive(
+            f"job type {self.name!r}",
+            arrival_rate_per_h=self.arrival_rate_per_h,
+            mean_size_h=self.mean_size_h,
+        )
+
+    @property
+    def load(self) -> float:
+        """Mean work that arrives per hour, in GPUs that it keeps busy one at a time."""
+        return self.arrival_rate_per_h * self.mean_size_h
 
 
 class AmdahlConfig(Config):

@@ -1,0 +1,142 @@
+"""Machines of a scenario: the table [cluster] of its file."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from simulator.keys import Config, KeyedError, NonNegative, Positive, PositiveInt, at_key
+from simulator.limits import MOST_GPUS, MOST_NODES
+from simulator.model.cluster import Cluster, NodeType
+from simulator.workloads.catalogs import catalog_names, read_catalog
+
+NodeCount = Annotated[int, Field(ge=1, le=MOST_NODES)]
+GpuCount = Annotated[int, Field(ge=1, le=MOST_GPUS)]
+
+
+class Partitioned(Config):
+    """Nodes that controllers share."""
+
+    num_controllers: NodeCount | None = Field(default=None, examples=[4])
+    """controllers, which share the nodes equally; left out: 1"""
+    nodes_per_controller: NodeCount | None = Field(default=None, examples=[5])
+    """nodes of a controller, in place of num_controllers"""
+    nodes_per_rack: PositiveInt | None = Field(default=None, examples=[4])
+    """nodes of a rack, neighbours by number; left out: all in one rack"""
+
+    def controllers_of(self, num_nodes: int) -> int:
+        """Number of controllers that share the nodes; raises KeyedError where they cannot share evenly."""
+        of_each = self.nodes_per_controller
+        if of_each is None:
+            num_controllers = self.num_controllers or 1
+        elif self.num_controllers is not None:
+            raise KeyedError(
+                "cluster",
+                "both num_controllers and nodes_per_controller given, expected one of them",
+            )
+        elif num_nodes % of_each:
+            raise KeyedError(
+                "cluster.nodes_per_controller",
+                f"{of_each} nodes for each controller of {num_nodes} nodes, expected a number that "
+                "divides the nodes",
+            )
+        else:
+            num_controllers = num_nodes // of_each
+        if num_nodes % num_controllers:
+            raise KeyedError(
+                "cluster.num_controllers",
+                f"{num_controllers} controllers for {num_nodes} nodes, expected a number that divides "
+                "the nodes",
+            )
+        return num_controllers
+
+
+class Vms(Partitioned):
+    """VMs, configured at every decision from a catalogue."""
+
+    kind: Literal["vms"] = "vms"
+    num_nodes: NodeCount | None = Field(default=None, examples=[10])
+    """nodes; left out: those of the workload"""
+    catalog: str | None = Field(default=None, examples=["hierarchical"])
+    """types of VMs: hierarchical, thesis, figure1, or a CSV file with the columns name, gpu_type, gpus, price_per_hour; left out: the workload's"""
+    gpu_types: Annotated[list[str], Field(min_length=1)] | None = Field(
+        default=None, examples=[["K80", "M60"]]
+    )
+    """of the catalogue, only the types with these GPUs"""
+
+    def types(self) -> tuple[NodeType, ...]:
+        """The VM types, those of Table II by default; raises KeyedError where there are none."""
+        name = self.catalog or "hierarchical"
+        if not is_file(name) and name not in catalog_names():
+            known = ", ".join(catalog_names())
+            raise KeyedError("cluster.catalog", f"got {name!r}, expected {known} or a CSV file")
+        with at_key("cluster.catalog"):
+            types = read_catalog(name)
+        known_gpus = list(dict.fromkeys(t.gpu_type for t in types))
+        for gpu_type in self.gpu_types or ():
+            if gpu_type not in known_gpus:
+                raise KeyedError(
+                    "cluster.gpu_types",
+                    f"got {gpu_type!r}, expected GPUs of the catalogue {name!r}: {', '.join(known_gpus)}",
+                )
+        return tuple(t for t in types if t.gpu_type in (self.gpu_types or known_gpus))
+
+    def cluster(self) -> Cluster:
+        """VMs for jobs that bring none."""
+        if self.num_nodes is None:
+            raise KeyedError("cluster.num_nodes", "missing, expected how many VMs there may be")
+        return Cluster.of_vms(self.types(), self.num_nodes, self.controllers_of(self.num_nodes))
+
+
+class Nodes(Partitioned):
+    """Equal servers."""
+
+    kind: Literal["nodes"] = "nodes"
+    num_nodes: NodeCount = Field(examples=[4])
+    """servers, all equal"""
+    gpus_per_node: GpuCount = 8
+    """GPUs of a server"""
+    gpu_type: str | None = Field(default=None, examples=["V100"])
+    """type of its GPUs, for [adapt]"""
+    cpus_per_node: Positive | None = Field(default=None, examples=[24])
+    """CPUs of a server; left out: CPUs do not count"""
+    memory_gb_per_node: Positive | None = Field(default=None, examples=[500])
+    """main memory of a server; left out: memory does not count"""
+    price_per_hour: NonNegative = 0.0
+    """price of a server"""
+
+    def cluster(self, gpu_type: str = "GPU") -> Cluster:
+        """The servers; ``gpu_type`` where the key does not name one."""
+        node_type = NodeType(
+            f"{self.gpus_per_node}-GPU",
+            self.gpu_type or gpu_type,
+            self.gpus_per_node,
+            self.price_per_hour,
+            cpus=self.cpus_per_node or math.inf,
+            memory_gb=self.memory_gb_per_node or math.inf,
+        )
+        return Cluster.of_nodes(node_type, self.num_nodes, self.controllers_of(self.num_nodes))
+
+
+class Pool(Config):
+    """An unlimited pool of rented GPUs."""
+
+    kind: Literal["pool"] = "pool"
+    price_per_gpu_hour: NonNegative = 0.0
+    """price of a GPU"""
+
+
+class InstanceNodes(Partitioned):
+    """The nodes that the instance brings."""
+
+    kind: Literal["instance"] = "instance"
+
+
+Machines = Vms | Nodes | Pool | InstanceNodes
+
+
+def is_file(catalog: Any) -> bool:
+    """Whether a catalogue is a file, not one of the names that `read_catalog` knows."""
+    return isinstance(catalog, str) and ("/" in catalog or "." in catalog)
