@@ -13,7 +13,11 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from simulator import View
+from simulator.model.cluster import IntArray
 from simulator.model.contract import Changes
 from simulator.model.ranks import Levels, ranked
 
@@ -194,3 +198,41 @@ class Line:
                 heapreplace(self._tops, (entry, kind))
                 return
         heappop(self._tops)
+
+
+class WaitingArray:
+    """The jobs that wait at one controller as an array, for orders that change with time.
+
+    Attributes
+    ----------
+    taken : jobs that the last decision has started; who writes it may leave some out.
+    """
+
+    def __init__(self) -> None:
+        self.taken: list[int] = []
+        self._changes: Changes | None = None
+        self._mark = 0
+        self._jobs: IntArray = np.empty(0, dtype=np.int64)
+
+    def refresh(self, view: View) -> IntArray:
+        """``(n,)`` the jobs that wait now, the longest in the queue first."""
+        changes, waiting = view.queue_changes, view.waiting
+        joined, self._mark = changes.since(self._mark if changes is self._changes else -1)
+        self._changes = changes
+        last = {job: None for job in joined or () if job in waiting}
+        gone = [*last, *(job for job in self.taken if job not in waiting)]
+        kept = self._jobs[np.isin(self._jobs, gone, invert=True)] if gone else self._jobs
+        self._jobs = np.concatenate([kept, np.array([*last], dtype=np.int64)])
+        if joined is None or len(joined) > len(last) or len(self._jobs) != len(waiting):
+            self._jobs = np.fromiter(waiting, dtype=np.int64, count=len(waiting))
+        return self._jobs
+
+
+def alike(view: View, jobs: IntArray, job: int) -> npt.NDArray[np.bool_]:
+    """``(n,)`` which jobs have the demand of one, and so do not fit where it does not (see `WaitingJobs`)."""
+    workload = view.workload
+    found = workload.num_gpus[jobs] == workload.num_gpus[job]
+    if view.cluster.limited_resources:
+        for stated in (workload.num_cpus, workload.memory_gb):
+            found &= np.isclose(stated[jobs], stated[job], rtol=0, atol=0, equal_nan=True)
+    return found

@@ -10,11 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policies import make_policy, waiting
+from policies.learned import features
 from policies.packing import FreeCapacity
 from simulator import NO_CHANGE, Cluster, Decision, NodeType, ServerSpec, View, Workload
 from simulator.core import simulation as core
 from simulator.laws import Exponential
 from simulator.model.contract import Changes
+from simulator.model.ranks import ranks
+from simulator.model.tolerances import EQUAL
 from tests.core.jobs import fixed, nodes, run
 
 common = settings(max_examples=12, deadline=None, derandomize=True)
@@ -24,17 +27,23 @@ KEYS = {
     "edf": lambda w, j: (w.due_s[j], j),
     "edf-backfill": lambda w, j: (w.due_s[j], j),
     "ps": lambda w, j: (-w.weight_per_s[j], j),
+    "linear-score": None,
 }
+SCORE = (-1.0, 0.25, -0.5, 1.0, -0.5, 0.5, 1.0)
+OPTIONS = {"linear-score": {"weights": ",".join(map(str, SCORE))}}
 
 
 def naive(name: str):
     """The same rule, with the queue sorted and all nodes searched at each decision."""
-    key, backfill = KEYS[name], name.endswith("backfill")
+    key, backfill = KEYS[name], name.endswith(("backfill", "score"))
 
     def decide(view: View) -> Decision:
         jobs = list(view.waiting)
         if key is not None:
             jobs.sort(key=lambda j: key(view.workload, j))
+        if name == "linear-score" and jobs:
+            place = ranks(-features(view, jobs) @ SCORE, EQUAL * np.abs(SCORE).sum())
+            jobs = [jobs[k] for k in np.argsort(place, kind="stable")]
         capacity, placements = FreeCapacity(view), []
         for job in jobs:
             shares = capacity.take(job)
@@ -78,7 +87,7 @@ def test_the_same_schedule_as_a_search_through_everything(
     try:
         if forgets:
             Changes.since = lambda changes, mark: (None, since(changes, mark)[1])
-        for policy in (make_policy(name), naive(name)):
+        for policy in (make_policy(name, **OPTIONS.get(name, {})), naive(name)):
             jobs = jobs_of(seed, count)
             result = run(jobs, cluster, policy, seed=seed, server=server, period_s=period_s)
             log = result.decisions
@@ -148,6 +157,13 @@ def test_a_long_queue_is_not_looked_through_at_each_decision(monkeypatch, name):
     assert count <= places[0] < 4 * count
 
 
+def test_a_score_passes_over_jobs_that_ask_for_as_much_as_one_that_does_not_fit():
+    """Of 8 CPUs j0 takes 5, so j1 and j2 do not fit; j3, which wants 3, does."""
+    jobs = fixed([0.0] * 4, [10.0] * 4, num_cpus=[5.0, 5.0, 5.0, 3.0])
+    found = run(jobs, nodes(4, cpus=8.0), "linear-score")
+    assert found.first_start_s.tolist() == [0, 10, 20, 0]
+
+
 class Counted(Mapping[int, None]):
     """Jobs, of which those are counted that are looked at one after the other."""
 
@@ -210,8 +226,8 @@ def looks_after_the_first(name: str, waiting: int, monkeypatch: Any) -> float:
 @pytest.mark.parametrize(
     "name",
     [
-        "capacity", "consolidating", "deadline-first", "drf", "fair-share", "fifo-backfill", "fifo-with-notice", "sjf", "srpt",
-        "tiresias",
+        "capacity", "consolidating", "deadline-first", "drf", "fair-share", "fifo-backfill", "fifo-with-notice", "linear-score",
+        "sjf", "srpt", "tiresias",
     ],
 )  # fmt: skip
 def test_a_decision_looks_at_as_many_jobs_however_many_wait(name, monkeypatch):
