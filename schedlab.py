@@ -17,7 +17,7 @@ from experiments.scenario.run import run
 from experiments.scenario.schema import Scenario, read_scenario
 from experiments.scenario.trace_formats import read_jobs
 from policies import Wrapper, make_policy, policy_names, register
-from policies.packing import FreeCapacity
+from policies.free_capacity import FreeCapacity
 from simulator import (
     ELASTIC,
     FIXED,

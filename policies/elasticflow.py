@@ -11,11 +11,11 @@ import heapq
 import math
 from collections.abc import Mapping, Sequence
 
-from policies.packing import proportional_share
+from policies.free_gpus import FreeGpus
 from policies.registration import register
 from simulator.errors import InputError
 from simulator.features.admission.elastic import Ask, Piece, packed, shares_in_turn, within
-from simulator.model.cluster import FloatArray
+from simulator.model.cluster import FloatArray, proportional_share
 from simulator.model.contract import LEAST_AGAIN_S, NO_CHANGE, Decision, Placement, View
 from simulator.model.ranks import Levels, less
 from simulator.model.tolerances import EQUAL, ON_TIME_S
@@ -200,15 +200,15 @@ def placed(view: View, has: Mapping[int, int], used: Mapping[int, int]) -> list[
 def _laid(view: View, has: Mapping[int, int], stay: Mapping[int, int]) -> dict[int, int]:
     """The node of each job: of those that stay, then of the others by size; who does not fit has none."""
     gpus = view.cluster.node_types[_node_type(view)].gpus
-    free = dict.fromkeys(view.nodes.tolist(), gpus)
+    free = FreeGpus(dict.fromkeys(view.nodes.tolist(), gpus))
     node_of: dict[int, int] = {}
     for job, node in stay.items():
-        if node in free and free[node] >= has[job]:
+        if free[node] >= has[job]:
             node_of[job] = node
             free[node] -= has[job]
     for job in sorted((j for j in has if j not in node_of), key=lambda j: (-has[j], j)):
-        room = [node for node, gpus in free.items() if gpus >= has[job]]
-        if room:
-            node_of[job] = min(room, key=lambda n: (free[n], n))
-            free[node_of[job]] -= has[job]
+        found = free.fullest(has[job])
+        if found is not None:
+            node_of[job] = found
+            free[found] -= has[job]
     return node_of

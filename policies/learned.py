@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from policies.packing import FreeCapacity
+from policies.free_capacity import FreeCapacity
 from policies.registration import register
 from policies.waiting import WaitingArray, alike
 from simulator import NO_CHANGE, Decision, InputError, Placement, View, Workload

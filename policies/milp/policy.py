@@ -14,12 +14,11 @@ from policies.milp.instance import Assignment, Instance, IntArray
 from policies.milp.model import SolverOptions
 from policies.milp.placing import keep_nodes
 from policies.milp.solvers import SolverName, check_solver
-from policies.packing import proportional_share
 from policies.registration import register
 from policies.selection import node_price_per_hour, require_configurations
 from simulator.arguments import nonnegative
 from simulator.errors import InputError
-from simulator.model.cluster import Cluster
+from simulator.model.cluster import Cluster, proportional_share
 from simulator.model.contract import FIXED, Decision, Placement, View
 from simulator.model.workload import Workload
 

@@ -20,13 +20,18 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from policies.packing import proportional_share
 from policies.registration import register
 from policies.rental.online import Equi, HeSrpt, OwnWidth, Srpt, mixed_width
 from policies.rental.widths import JobType, optimal_widths, whole_gpu_widths
 from simulator.arguments import nonnegative
 from simulator.errors import InputError
-from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
+from simulator.model.cluster import (
+    SECONDS_PER_HOUR,
+    Cluster,
+    FloatArray,
+    IntArray,
+    proportional_share,
+)
 from simulator.model.contract import FIXED, NO_CHANGE, Decision, Placement, View
 from simulator.model.performance import SpeedupCurve
 from simulator.model.speedup import Speedup, WholeGpus

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policies import make_policy, waiting
+from policies.free_capacity import FreeCapacity
 from policies.learned import features
-from policies.packing import FreeCapacity
 from simulator import NO_CHANGE, Cluster, Decision, NodeType, ServerSpec, View, Workload
 from simulator.core import simulation as core
 from simulator.laws import Exponential
