@@ -124,9 +124,7 @@ class Consolidating:
         return bool(view.workload.num_gpus[job] <= view.cluster.max_gpus_per_node)
 
     def _fits_a_rack(self, view: View, racks: list[list[int]], job: int) -> bool:
-        fixed, types = view.cluster.node_type_of, view.cluster.node_types
-        assert fixed is not None
-        most = max(sum(types[fixed[n]].gpus for n in rack) for rack in racks)
+        most = max(sum(view.cluster.type_of[n].gpus for n in rack) for rack in racks)
         return bool(view.workload.num_gpus[job] <= most)
 
     def _next_s(self, view: View, job: int) -> float:

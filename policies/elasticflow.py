@@ -15,8 +15,9 @@ from policies.free_gpus import FreeGpus
 from policies.registration import register
 from simulator.errors import InputError
 from simulator.features.admission.elastic import Ask, Piece, packed, shares_in_turn, within
-from simulator.model.cluster import FloatArray, proportional_share
+from simulator.model.cluster import FloatArray
 from simulator.model.contract import LEAST_AGAIN_S, NO_CHANGE, Decision, Placement, View
+from simulator.model.placement import in_proportion
 from simulator.model.ranks import Levels, less
 from simulator.model.tolerances import EQUAL, ON_TIME_S
 
@@ -190,11 +191,7 @@ def placed(view: View, has: Mapping[int, int], used: Mapping[int, int]) -> list[
     if len(node_of) < len(some):
         node_of = _laid(view, some, {})
     spec = view.cluster.node_types[_node_type(view)]
-    placements = []
-    for job, node in node_of.items():
-        cpus, memory_gb = proportional_share(spec, used[job])
-        placements.append(Placement(job, node, used[job], cpus=cpus, memory_gb=memory_gb))
-    return placements
+    return [in_proportion(job, node, used[job], spec) for job, node in node_of.items()]
 
 
 def _laid(view: View, has: Mapping[int, int], stay: Mapping[int, int]) -> dict[int, int]:

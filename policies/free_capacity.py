@@ -69,15 +69,8 @@ class FreeCapacity:
 
     def _read_all(self, view: View, empty: bool) -> None:
         self._demand = view.workload.num_gpus_list
-        nodes, types, fixed = (
-            view.nodes.tolist(),
-            view.cluster.node_types,
-            view.cluster.node_type_of,
-        )
-        assert fixed is not None
-        gpus = (
-            [types[fixed[n]].gpus for n in nodes] if empty else view.free_gpus[view.nodes].tolist()
-        )
+        nodes, type_of = view.nodes.tolist(), view.cluster.type_of
+        gpus = [type_of[n].gpus for n in nodes] if empty else view.free_gpus[view.nodes].tolist()
         self._free = FreeGpus(dict(zip(nodes, gpus, strict=True)), self._last_first)
         self.total_gpus = float(sum(gpus)) if empty else view.free_gpus_total
         for resource in self._beside:
@@ -168,9 +161,7 @@ class _Resource:
 
     def read(self, view: View, node: int, empty: bool = False) -> None:
         """Bring a node up to what is free now; ``empty``: to all that it has."""
-        fixed = view.cluster.node_type_of
-        assert fixed is not None
-        spec = view.cluster.node_types[fixed[node]]
+        spec = view.cluster.type_of[node]
         capacity = float(getattr(spec, self.name))
         self._node[node] = capacity, capacity / spec.gpus if math.isfinite(capacity) else 0.0
         used = 0 if empty else sum(getattr(p, self.name) for p in view.shares[node].values())

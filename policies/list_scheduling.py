@@ -20,7 +20,8 @@ from policies.selection import NONE, choose_configuration, selection_price_per_h
 from policies.serving import serve
 from policies.waiting import Order
 from simulator import FIXED, NO_CHANGE, Decision, Placement, View
-from simulator.model.cluster import FloatArray, proportional_share
+from simulator.model.cluster import FloatArray
+from simulator.model.placement import in_proportion
 from simulator.model.tolerances import INSTANT_S
 
 
@@ -86,8 +87,7 @@ class ListScheduling:
             if v != NONE:
                 node_type = v if cluster.node_type_of is None else FIXED
                 node = free.take(FIXED if cluster.node_type_of is None else v)
-                more = proportional_share(cluster.node_types[v], g)
-                placements.append(Placement(job, node, g, node_type, *more))
+                placements.append(in_proportion(job, node, g, cluster.node_types[v], node_type))
         return placements
 
     def _configuration(self, view: View, job: int, offered: set[int]) -> tuple[int, int]:

@@ -22,8 +22,9 @@ from policies.registration import register
 from policies.serving import serve
 from policies.waiting import Order
 from simulator import NO_CHANGE, Decision, InputError, Placement, View, Workload
-from simulator.model.cluster import FloatArray, proportional_share
+from simulator.model.cluster import FloatArray
 from simulator.model.contract import LEAST_AGAIN_S
+from simulator.model.placement import in_proportion
 from simulator.model.tolerances import INSTANT_S, PART_OF_A_GPU
 
 ALIKE_S = 2 * LEAST_AGAIN_S
@@ -64,15 +65,10 @@ class Sharing:
         if self.least_attained:
             attained_s = (1 - view.remaining) * whole_durations_s(view.workload)[view.jobs]
         demand = view.num_gpus.astype(np.float64)
-        part, again_s = _parts(demand, attained_s, _total_gpus(view))
+        total = float(sum(view.cluster.type_of[n].gpus for n in view.nodes.tolist()))
+        part, again_s = _parts(demand, attained_s, total)
         placements = _fill(view, demand * part)
         return Decision(placements, relaxed=True, again_s=again_s)
-
-
-def _total_gpus(view: View) -> float:
-    fixed = view.cluster.node_type_of
-    assert fixed is not None
-    return float(sum(view.cluster.node_types[fixed[n]].gpus for n in view.nodes.tolist()))
 
 
 def _parts(
@@ -108,10 +104,8 @@ def _parts(
 
 def _fill(view: View, gpus: FloatArray) -> list[Placement]:
     """Fractions of GPUs laid on the nodes one after the other."""
-    fixed = view.cluster.node_type_of
-    assert fixed is not None
-    nodes = view.nodes.tolist()
-    free = [float(view.cluster.node_types[fixed[n]].gpus) for n in nodes]
+    nodes, type_of = view.nodes.tolist(), view.cluster.type_of
+    free = [float(type_of[n].gpus) for n in nodes]
     placements, at = [], 0
     for job, wanted in zip(view.jobs.tolist(), gpus.tolist(), strict=True):
         left = wanted
@@ -119,8 +113,7 @@ def _fill(view: View, gpus: FloatArray) -> list[Placement]:
             while at < len(nodes) - 1 and free[at] <= PART_OF_A_GPU:
                 at += 1
             share = min(left, free[at]) if at < len(nodes) - 1 else left
-            cpus, memory_gb = proportional_share(view.cluster.node_types[fixed[nodes[at]]], share)
-            placements.append(Placement(job, nodes[at], share, cpus=cpus, memory_gb=memory_gb))
+            placements.append(in_proportion(job, nodes[at], share, type_of[nodes[at]]))
             free[at] -= share
             left -= share
     return placements

@@ -22,8 +22,9 @@ from policies.registration import register
 from policies.selection import node_price_per_hour
 from policies.waiting import Order
 from simulator.errors import InputError
-from simulator.model.cluster import FloatArray, proportional_share
-from simulator.model.contract import FIXED, NO_CHANGE, Decision, Placement, View
+from simulator.model.cluster import FloatArray
+from simulator.model.contract import NO_CHANGE, Decision, Placement, View
+from simulator.model.placement import in_proportion
 from simulator.model.ranks import ranked
 from simulator.model.tolerances import INSTANT_S, ON_TIME_S
 
@@ -63,8 +64,7 @@ class SharedListScheduling:
                 if fitting:
                     gpus, node = min(fitting)
                     free[v][node] = gpus - g
-                    spec = cluster.node_types[v]
-                    placements.append(Placement(job, node, g, FIXED, *proportional_share(spec, g)))
+                    placements.append(in_proportion(job, node, g, cluster.node_types[v]))
                     break
         return Decision(placements, keep_running=True) if placements else NO_CHANGE
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from policies.free_gpus import FreeGpus, Nodes
-from simulator.model.cluster import Cluster, proportional_share
-from simulator.model.contract import FIXED, Decision, Placement, View
+from simulator.model.cluster import Cluster
+from simulator.model.contract import Decision, Placement, View
+from simulator.model.placement import in_proportion
 
 CanRun = Callable[[int, Nodes], bool]
 """Whether a job has a time on these nodes."""
@@ -19,10 +20,8 @@ def nodes_of(shares: Iterable[Placement]) -> Nodes:
 
 def placements(plan: Mapping[int, Nodes], cluster: Cluster) -> list[Placement]:
     """A plan as placements, with CPUs and memory in proportion to the GPUs."""
-    types, fixed = cluster.node_types, cluster.node_type_of
-    assert fixed is not None
     return [
-        Placement(job, node, gpus, FIXED, *proportional_share(types[fixed[node]], gpus))
+        in_proportion(job, node, gpus, cluster.type_of[node])
         for job, nodes in plan.items()
         for node, gpus in nodes
     ]
@@ -30,10 +29,7 @@ def placements(plan: Mapping[int, Nodes], cluster: Cluster) -> list[Placement]:
 
 def capacities(view: View) -> dict[int, int]:
     """GPUs of each node, in order of nodes."""
-    types, fixed = view.cluster.node_types, view.cluster.node_type_of
-    assert fixed is not None
-    gpus = [int(types[fixed[n]].gpus) for n in view.nodes]
-    return dict(zip(view.nodes.tolist(), gpus, strict=True))
+    return {n: int(view.cluster.type_of[n].gpus) for n in view.nodes.tolist()}
 
 
 def can_run(view: View) -> CanRun:

@@ -104,11 +104,9 @@ class ByShare:
         """``(J, R)`` what each job has of all there is, by resource."""
         gpus, cpus, memory_gb = demands(view.workload)
         cluster = view.cluster
-        assert cluster.node_type_of is not None
-        types = [cluster.node_types[v] for v in cluster.node_type_of]
         columns = [gpus / cluster.total_gpus]
         for name, column in (("cpus", cpus), ("memory_gb", memory_gb)):
-            total = sum(float(getattr(t, name)) for t in types)
+            total = sum(float(getattr(t, name)) for t in cluster.type_of)
             if self._dominant and math.isfinite(total):
                 columns.append(column / total)
         return np.column_stack(columns)

@@ -8,7 +8,7 @@ from itertools import groupby
 from policies.free_gpus import FreeGpus
 from policies.shares.rounds import Chosen, jobs_of
 from simulator import Placement, View
-from simulator.model.cluster import proportional_share
+from simulator.model.placement import in_proportion
 
 
 def place(
@@ -51,6 +51,5 @@ def _placed(
     """Placements of a job, or of two that have the same nodes in halves."""
     for node, part in nodes:
         own = part if len(jobs) == 1 else part / len(jobs)
-        cpus, memory_gb = proportional_share(view.cluster.node_types[k], own)
         for job in jobs:
-            yield Placement(job, node, own, cpus=cpus, memory_gb=memory_gb)
+            yield in_proportion(job, node, own, view.cluster.node_types[k])
