@@ -12,6 +12,7 @@ A policy is an order, when that changes, and whether those that run make room:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 
 from policies.free_capacity import FreeCapacity
@@ -63,7 +64,7 @@ def serve(
     elif order.number is None and not backfill:
         line = Given(view, view.waiting)
     else:
-        most = service.free.total_gpus if backfill else float("inf")
+        most = service.free.total_gpus if backfill and place is None else math.inf
         line = order.line(view, view.running if preemptive else (), most)
     service.fill(line, backfill)
     if preemptive:
