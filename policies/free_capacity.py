@@ -58,13 +58,16 @@ class FreeCapacity:
         if changed is None:
             self._read_all(view, empty=False)
             return
-        free_gpus, free = view.free_gpus.data, self._free
-        for nodes in (changed, self._taken):
-            for node in nodes:
+        free_gpus, free, taken = view.free_gpus.data, self._free, self._taken
+        if changed[: len(taken)] != taken:  # else they are among those that changed
+            changed += taken
+        now = free.now
+        for node in changed:
+            if now.get(node) != free_gpus[node]:
                 free[node] = free_gpus[node]
-                for resource in self._beside:
-                    resource.read(view, node)
-        self._taken.clear()
+            for resource in self._beside:
+                resource.read(view, node)
+        taken.clear()
         self.total_gpus = view.free_gpus_total
 
     def _read_all(self, view: View, empty: bool) -> None:
@@ -95,11 +98,15 @@ class FreeCapacity:
         Parameters
         ----------
         nodes : only on these; None: on all.
+
+        Raises InputError: the policy chooses the job's GPUs.
         """
         if gpus is None:
             gpus = self._demand[job]
-        if not 1 <= gpus <= self.total_gpus:
+        if gpus > self.total_gpus:
             return ()
+        if gpus < 1:
+            raise InputError("this policy needs jobs of fixed demand")
         if not self._beside and nodes is None:
             found = self._free.place(gpus)
             return tuple([_NEW(Placement, (job, n, share, FIXED, 0.0, 0.0)) for n, share in found])
@@ -123,26 +130,20 @@ class FreeCapacity:
             for share in shares
         )
 
-    def add(self, shares: Iterable[Placement]) -> None:
-        """Take shares from what is free."""
-        self._change(shares, 1)
-
-    def remove(self, shares: Iterable[Placement]) -> None:
-        """Give shares back."""
-        self._change(shares, -1)
-
-    def gpus_on(self, nodes: Sequence[int]) -> float:
-        """GPUs that are free on some nodes."""
-        return math.fsum(self._free[n] for n in nodes)
-
-    def _change(self, shares: Iterable[Placement], sign: int) -> None:
+    def add(self, shares: Iterable[Placement], sign: int = 1) -> None:
+        """Take shares from what is free; with the sign -1 give them back."""
+        free, now = self._free, self._free.now
         for share in shares:
-            _, node, gpus, *_ = share
-            self._free[node] -= sign * gpus
+            _, node, gpus, _, _, _ = share
+            free[node] = now.get(node, 0.0) - sign * gpus
             self.total_gpus -= sign * gpus
             self._taken.append(node)
             for resource in self._beside:
                 resource.free[node] -= sign * getattr(share, resource.name)
+
+    def gpus_on(self, nodes: Sequence[int]) -> float:
+        """GPUs that are free on some nodes."""
+        return math.fsum(self._free[n] for n in nodes)
 
 
 class _Resource:

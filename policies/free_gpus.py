@@ -7,11 +7,10 @@ free.place(6)                               # ((0, 4), (2, 2)): no node does, so
 
 from __future__ import annotations
 
-import heapq
 import sys
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import chain
 
 from simulator.model.tolerances import CAPACITY
 
@@ -31,10 +30,14 @@ class FreeGpus:
     ----------
     free : free GPUs by node, nodes ascending.
     last_first : of equally empty nodes, a job over several takes the last first.
+
+    Attributes
+    ----------
+    now : free GPUs by node, to be read.
     """
 
     def __init__(self, free: Mapping[int, float], last_first: bool = False) -> None:
-        self._free = dict(free)
+        self.now = dict(free)
         self._last_first = last_first
         self._nodes: dict[float, list[int]] = {}
         for node, gpus in free.items():
@@ -42,10 +45,10 @@ class FreeGpus:
                 self._nodes.setdefault(gpus, []).append(node)
 
     def __getitem__(self, node: int) -> float:
-        return self._free.get(node, 0.0)
+        return self.now.get(node, 0.0)
 
     def __setitem__(self, node: int, gpus: float) -> None:
-        before = self._free.get(node, 0.0)
+        before = self.now.get(node, 0.0)
         if gpus == before:
             return
         if before:
@@ -55,7 +58,7 @@ class FreeGpus:
                 del self._nodes[before]
         if gpus:
             insort(self._nodes.setdefault(gpus, []), node)
-        self._free[node] = gpus
+        self.now[node] = gpus
 
     def take(self, nodes: Iterable[tuple[int, float]]) -> None:
         """Take GPUs of nodes."""
@@ -82,31 +85,28 @@ class FreeGpus:
     def emptiest(self, gpus: int, most: Most | None = None) -> Nodes:
         """So many GPUs, from the node that has most for the job, then the next; empty where there are too few."""
         found, left = [], gpus
-        for room, node in self._by_room(most):
-            found.append((node, min(room, left)))
-            left -= room
-            if left <= 0:
-                return tuple(found)
+        for room, nodes in self._by_room(most):
+            for node in nodes:
+                if room >= left:
+                    found.append((node, left))
+                    return tuple(found)
+                found.append((node, room))
+                left -= room
         return ()
 
-    def _by_room(self, most: Most | None) -> Iterator[tuple[int, int]]:
-        """Whole GPUs that nodes have for a job, and the nodes; the emptiest first."""
-        if most is None:
-            levels = sorted(self._nodes, reverse=True)
-            for whole, alike in groupby(levels, _whole):
-                yield from ((whole, node) for node in self._in_order(self._nodes[v] for v in alike))
-            return
-        of: dict[int, list[int]] = {}
+    def _by_room(self, most: Most | None) -> Iterator[tuple[int, Iterable[int]]]:
+        """Whole GPUs that nodes have for a job, the most first, and these nodes in order."""
+        rooms: dict[int, list[Sequence[int]]] = {}
         for level, nodes in self._nodes.items():
-            for node in nodes:
-                of.setdefault(int(min(_whole(level), most(node))), []).append(node)
-        for whole in sorted(of, reverse=True):
-            yield from ((whole, node) for node in self._in_order([sorted(of[whole])]))
-
-    def _in_order(self, ascending: Iterable[Sequence[int]]) -> Iterator[int]:
-        if self._last_first:
-            return heapq.merge(*map(reversed, ascending), reverse=True)
-        return heapq.merge(*ascending)
+            if most is None:
+                rooms.setdefault(_whole(level), []).append(nodes)
+            else:
+                for node in nodes:
+                    rooms.setdefault(int(min(_whole(level), most(node))), []).append((node,))
+        for room in sorted(rooms, reverse=True):
+            alike = rooms[room]
+            ascending = alike[0] if len(alike) == 1 else sorted(chain.from_iterable(alike))
+            yield room, reversed(ascending) if self._last_first else ascending
 
 
 def _whole(gpus: float) -> int:

@@ -34,7 +34,7 @@ class FirstComeWithNotice:
             if any(p.node in going for p in shares):
                 service.start(job)
         service.fill(self._order.line(view))
-        return Decision(service.chosen, keep_running=True) if service.chosen else NO_CHANGE
+        return service.decision(keep_running=True)
 
     def _going(self, view: View) -> set[int]:
         if not hasattr(view, "faults"):

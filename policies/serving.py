@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 
 from policies.free_capacity import FreeCapacity
-from policies.waiting import Given, Line, Order
+from policies.waiting import NOBODY, Given, Line, Order
 from simulator import NO_CHANGE, Decision, Placement, View
-from simulator.errors import InputError
 
 Place = Callable[[FreeCapacity, int], Sequence[Placement] | None]
 """Where a job starts on what is free; empty: neither it nor a waiting job of its demand fits now; None: it waits, and
@@ -49,27 +49,25 @@ def serve(
 
     Raises InputError: the policy chooses the jobs' GPUs.
     """
-    if view.workload.is_elastic:
-        raise InputError("this policy needs jobs of fixed demand")
     if preemptive:
-        service = Service(view, place=place)
+        free = None
     elif not view.waiting or view.free_gpus_total < 1:
         return NO_CHANGE
-    elif isinstance(order, Order):
-        service = Service(view, free or order.free(view), place)
-    else:
-        service = Service(view, free or FreeCapacity(view), place)
+    most = math.inf if preemptive or place else view.free_gpus_total
+    line: Line | Given
     if not isinstance(order, Order):
-        line: Line | Given = Given(view, order)
+        line = Given(view, order)
     elif order.number is None and not backfill:
         line = Given(view, view.waiting)
     else:
-        most = service.free.total_gpus if backfill and place is None else math.inf
-        line = order.line(view, view.running if preemptive else (), most)
+        line = order.line(view, view.running if preemptive else (), most if backfill else math.inf)
+    if not line or (not backfill and view.workload.num_gpus_list[line.head] > most):
+        return Decision() if preemptive else NO_CHANGE
+    if not preemptive and free is None:
+        free = order.free(view) if isinstance(order, Order) else FreeCapacity(view)
+    service = Service(view, free, place)
     service.fill(line, backfill)
-    if preemptive:
-        return Decision(service.chosen)
-    return Decision(service.chosen, keep_running=True) if service.chosen else NO_CHANGE
+    return service.decision(keep_running=not preemptive)
 
 
 class Service:
@@ -96,15 +94,16 @@ class Service:
 
     def fill(self, line: Line | Given, backfill: bool = True) -> None:
         """Start jobs in order, as long as there are free GPUs."""
-        free, running = self.free, self._running
-        while line and free.total_gpus >= 1:
+        free, running, place, chosen = self.free, self._running, self._place, self.chosen
+        while line.head != NOBODY and free.total_gpus >= 1:
             job = line.head
-            if running and self.keep(job):
+            if job in running and self.keep(job):
                 line.next()
                 continue
-            shares = self._place(free, job)
+            shares = place(free, job)
             if shares:
-                self._take(job, shares)
+                free.add(shares)
+                chosen[job] = tuple(shares)
             elif not backfill:
                 return
             line.next(alike=shares is None or bool(shares))
@@ -127,7 +126,13 @@ class Service:
 
     def put_back(self, job: int) -> None:
         """Take a job off again."""
-        self.free.remove(self.chosen.pop(job))
+        self.free.add(self.chosen.pop(job), -1)
+
+    def decision(self, keep_running: bool) -> Decision:
+        """The decision that places those that were chosen."""
+        if keep_running and not self.chosen:
+            return NO_CHANGE
+        return Decision(list(chain.from_iterable(self.chosen.values())), keep_running)
 
     def fewest_moves(self) -> dict[int, tuple[Placement, ...]]:
         """Placements of all that were chosen; who ran stays where it is, unless the others do not fit beside it.

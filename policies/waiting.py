@@ -25,6 +25,7 @@ SPARE = 1024
 """Levels that are kept beside those of the jobs in the heaps."""
 
 NOBODY = -1
+"""Behind the last job of a line."""
 
 
 Entry = tuple[float, int]
@@ -195,19 +196,19 @@ class Line:
     Parameters
     ----------
     tops : the first jobs of all kinds; those of the kind None are not among the waiting ones.
+
+    Attributes
+    ----------
+    head : the first job; `NOBODY` at the end.
     """
 
     def __init__(self, order: Order, view: View, tops: list[Top]) -> None:
         self._order, self._view, self._tops = order, view, tops
         heapify(tops)
+        self.head = tops[0][0][1] if tops else NOBODY
 
     def __bool__(self) -> bool:
-        return bool(self._tops)
-
-    @property
-    def head(self) -> int:
-        """The first job."""
-        return self._tops[0][0][1]
+        return self.head != NOBODY
 
     @property
     def kind(self) -> Any:
@@ -216,14 +217,16 @@ class Line:
 
     def next(self, alike: bool = True) -> None:
         """Go on to the next job; where not ``alike``, to one of another kind."""
-        kind = self.kind
+        tops, kind = self._tops, self._tops[0][1]
+        entry = None
         if alike and kind is not None:
             self._order.pop(kind)
             entry = self._order.first(self._view, kind)
-            if entry is not None:
-                heapreplace(self._tops, (entry, kind))
-                return
-        heappop(self._tops)
+        if entry is not None:
+            heapreplace(tops, (entry, kind))
+        else:
+            heappop(tops)
+        self.head = tops[0][0][1] if tops else NOBODY
 
 
 class Given:
