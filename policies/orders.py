@@ -173,7 +173,7 @@ class RandomOrder:
         if not view.waiting or view.free_gpus_total < 1:
             return NO_CHANGE
         waiting = list(view.waiting)
-        return serve(view, [waiting[i] for i in view.rng.permutation(len(waiting)).tolist()])
+        return serve(view, (waiting[i] for i in view.rng.permutation(len(waiting))))
 
 
 @register("priority", requires=("servers", "fixed-demand", "weights"))
