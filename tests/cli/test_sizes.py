@@ -31,6 +31,7 @@ from tests.errors import input_error
 
 HOUR = Exponential(3600.0)
 MMC = ROOT / "examples" / "mmc.toml"
+BACKFILL = ROOT / "examples" / "backfill.toml"
 GENERATORS = {
     "gavel-like": lambda n: gavel_like(n, 1.0, "none.json", {"v100": 8}),
     "philly-like": lambda n: philly_like_trace(n, Streams(0), 1.0),
@@ -227,7 +228,7 @@ def test_gaps_of_a_law_are_a_poisson_process():
 @pytest.mark.parametrize("metric", ["", "mean_jct_s,", "nope"])
 def test_metrics_that_are_none(tmp_path, metric):
     assert "--metric: got" in refused(
-        "compare", MMC, "--policy", "fifo", "--metric", metric, "--replications", "2"
+        "compare", BACKFILL, "--policy", "fifo-backfill", "--metric", metric, "--replications", "2"
     )
 
 
