@@ -231,7 +231,7 @@ class WaitingArray:
 def alike(view: View, jobs: IntArray, job: int) -> npt.NDArray[np.bool_]:
     """``(n,)`` which jobs have the demand of one, and so do not fit where it does not (see `WaitingJobs`)."""
     workload = view.workload
-    found = workload.num_gpus[jobs] == workload.num_gpus[job]
+    found: npt.NDArray[np.bool_] = workload.num_gpus[jobs] == workload.num_gpus[job]
     if view.cluster.limited_resources:
         for stated in (workload.num_cpus, workload.memory_gb):
             found &= np.isclose(stated[jobs], stated[job], rtol=0, atol=0, equal_nan=True)
