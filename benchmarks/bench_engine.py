@@ -95,7 +95,6 @@ def outage_s(nodes: int, count: int = 3_000) -> float:
         ["a", "b"],
         [0.0, 1.0],
         FixedDuration(np.full(2, 10.0 * count), np.ones(2, dtype=int)),
-        [1, 1],
     )
     cluster = Cluster.of_nodes(NodeType("server", "GPU", 4), nodes)
     cause = Outages(Deterministic(100.0), Deterministic(100.0), [(n,) for n in range(20, 40)])
