@@ -2,7 +2,7 @@
 
 python -m benchmarks.bench_engine [--million]
 
-Ratios to the bare loops depend little on the machine; jobs per CPU second do.
+Ratios to the bare loops depend on the machine less than jobs per CPU second do.
 """
 
 from __future__ import annotations

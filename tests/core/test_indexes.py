@@ -30,7 +30,10 @@ KEYS = {
     "linear-score": None,
 }
 SCORE = (-1.0, 0.25, -0.5, 1.0, -0.5, 0.5, 1.0)
-OPTIONS = {"linear-score": {"weights": ",".join(map(str, SCORE))}}
+OPTIONS = {
+    "linear-score": {"weights": ",".join(map(str, SCORE))},
+    "max-min-fairness": {"round_s": 2.0},
+}
 
 
 def naive(name: str):
@@ -194,14 +197,14 @@ def looks_after_the_first(name: str, waiting: int, monkeypatch: Any) -> float:
     rng = np.random.default_rng(2)
     count, looks, decisions = waiting + 40, [0], [0]
     place = FreeCapacity.place
-    policy = make_policy(name)
+    policy = make_policy(name, **OPTIONS.get(name, {}))
 
     def counting_place(*arguments, **options):
         looks[0] += 1
         return place(*arguments, **options)
 
     def decide(view: View) -> Decision:
-        if view.now_s > 40:
+        if view.now_s > 41:
             raise Enough
         decision = policy.decide(
             view.showing(waiting=Counted(view.waiting, looks), active=Counted(view.active, looks))
@@ -209,7 +212,7 @@ def looks_after_the_first(name: str, waiting: int, monkeypatch: Any) -> float:
         looks[0], decisions[0] = looks[0] * (decisions[0] > 0), decisions[0] + 1
         return decision
 
-    submit_s = np.concatenate([np.zeros(waiting), np.arange(1.0, 41.0)])
+    submit_s = np.concatenate([np.ones(waiting), np.arange(2.0, 42.0)])
     jobs = fixed(
         submit_s, rng.uniform(5, 20, count), rng.choice([1, 2, 4], count),
         due_s=submit_s + rng.uniform(10, 1000, count), weight_per_s=rng.uniform(1, 2, count),
@@ -227,7 +230,7 @@ def looks_after_the_first(name: str, waiting: int, monkeypatch: Any) -> float:
     "name",
     [
         "capacity", "consolidating", "deadline-first", "drf", "fair-share", "fifo-backfill", "fifo-with-notice", "linear-score",
-        "sjf", "srpt", "tiresias",
+        "max-min-fairness", "sjf", "srpt", "tiresias",
     ],
 )  # fmt: skip
 def test_a_decision_looks_at_as_many_jobs_however_many_wait(name, monkeypatch):
