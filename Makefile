@@ -9,6 +9,7 @@ WORKERS ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null ||
 VENV := .venv$(if $(filter command line,$(origin PYTHON)),-$(notdir $(PYTHON)))$(if $(CONSTRAINTS),-$(CONSTRAINTS))
 PINNED := constraints$(if $(CONSTRAINTS),-$(CONSTRAINTS)).txt
 EXTRAS := $(if $(CONSTRAINTS),test,dev)
+DOCS := docs
 
 .PHONY: setup reproduce test lint bench bench-check mutants page-checks docs documented clean
 
@@ -47,13 +48,13 @@ bench-check: setup  ## ratios of CPU times that must not grow
 	$(VENV)/bin/python -m benchmarks --check
 
 docs: setup  ## the documentation as a site: build/docs/index.html
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c $(PINNED) -e '.[docs]'
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c $(PINNED) -e '.[$(DOCS)]'
 	$(VENV)/bin/python docs/site/build.py build/docs
 
-documented: docs  ## the long commands that the documentation shows, as it shows them
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c $(PINNED) -e '.[notebook]'
-	$(VENV)/bin/python -m pytest -m documented tests/test_docs.py
-	$(VENV)/bin/python -m pytest tests/notebooks
+documented: DOCS := docs,notebook
+documented: docs  ## the long commands that the documentation shows, as it shows them, and the notebooks
+	$(VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal -m 'not slow' tests/notebooks \
+	  tests/test_docs.py::test_the_commands_of_a_page_run_in_order
 
 clean:
 	rm -rf .venv .venv-* results/quick .pytest_cache .mypy_cache .ruff_cache

@@ -16,7 +16,9 @@ from experiments.analysis.comparison import Comparison
 from experiments.scenario.run import run
 from experiments.scenario.schema import Scenario, read_scenario
 from policies import Wrapper, make_policy, policy_names, register
-from policies.packing import FreeCapacity
+from policies.free_capacity import FreeCapacity
+from policies.serving import serve
+from policies.waiting import Order
 from simulator import (
     ELASTIC,
     FIXED,
@@ -62,6 +64,7 @@ __all__ = [
     "InfeasibleDecision",
     "InputError",
     "NodeType",
+    "Order",
     "Placement",
     "Policy",
     "Result",
@@ -85,6 +88,7 @@ __all__ = [
     "read_scenario",
     "register",
     "run",
+    "serve",
     "simulate",
     "theory",
 ]

@@ -7,14 +7,20 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
+from collections.abc import Generator
+from typing import Any
 
 import numpy as np
 import simpy
 
-from simulator.model.cluster import FloatArray
+from simulator.model.cluster import FloatArray, IntArray
+
+Events = Generator[simpy.Event, Any, None]
 
 
-def heapq_fifo(submit_s: FloatArray, duration_s: FloatArray, gpus: FloatArray, total: int) -> list:
+def heapq_fifo(
+    submit_s: FloatArray, duration_s: FloatArray, gpus: IntArray, total: int
+) -> list[float]:
     """A loop over a heap of ends."""
     ends: list[tuple[float, int]] = []
     waiting: deque[int] = deque()
@@ -37,20 +43,20 @@ def heapq_fifo(submit_s: FloatArray, duration_s: FloatArray, gpus: FloatArray, t
     return completion
 
 
-def simpy_resource(submit_s: FloatArray, duration_s: FloatArray, total: int) -> list:
+def simpy_resource(submit_s: FloatArray, duration_s: FloatArray, total: int) -> list[float]:
     """SimPy as its first examples have it: the GPUs are a `simpy.Resource`, each job is a process and needs one."""
     env = simpy.Environment()
     gpus = simpy.Resource(env, total)
     completion = [0.0] * len(submit_s)
     lengths = duration_s.tolist()
 
-    def run(job):
+    def run(job: int) -> Events:
         with gpus.request() as mine:
             yield mine
             yield env.timeout(lengths[job])
         completion[job] = env.now
 
-    def arrive():
+    def arrive() -> Events:
         for job, gap_s in enumerate(np.diff(submit_s, prepend=0.0).tolist()):
             yield env.timeout(gap_s)
             env.process(run(job))

@@ -6,13 +6,14 @@ python -m benchmarks.bench_admission
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import numpy as np
 
 import simulator.features.admission.control as gate
 from policies import make_policy
 from simulator import Cluster, NodeType, Workload, simulate
-from simulator.features.admission import Admission, all_on_time
+from simulator.features.admission import Admission, Promise, all_on_time
 from simulator.model.performance import FixedDuration
 
 GPUS, LOAD, SLACK_S = 32, 1.2, 1e6
@@ -38,14 +39,19 @@ def main() -> None:
     for count in (750, 1500, 3000):
         spent, most = [0.0], [0]
 
-        def timed(promises, total, spent=spent, most=most):  # type: ignore[no-untyped-def]
+        def timed(
+            promises: Sequence[Promise],
+            total_gpus: float,
+            spent: list[float] = spent,
+            most: list[int] = most,
+        ) -> bool:
             begin = time.process_time()
-            answer = all_on_time(promises, total)
+            answer = all_on_time(promises, total_gpus)
             spent[0] += time.process_time() - begin
             most[0] = max(most[0], len(promises))
             return answer
 
-        gate.all_on_time = timed
+        gate.all_on_time = timed  # type: ignore[attr-defined]
         begin = time.process_time()
         simulate(
             workload(count), cluster, make_policy("deadline-first"), features=[Admission("reject")]

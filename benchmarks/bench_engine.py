@@ -2,7 +2,7 @@
 
 python -m benchmarks.bench_engine [--million]
 
-Ratios to the bare loops depend little on the machine; jobs per CPU second do.
+Ratios to the bare loops depend on the machine less than jobs per CPU second do.
 """
 
 from __future__ import annotations
@@ -93,9 +93,8 @@ def outage_s(nodes: int, count: int = 3_000) -> float:
     """CPU seconds of an outage and its repair, on nodes of which twenty fail; hardly a job runs."""
     jobs = Workload(
         ["a", "b"],
-        [0.0, 1.0],
+        np.array([0.0, 1.0]),
         FixedDuration(np.full(2, 10.0 * count), np.ones(2, dtype=int)),
-        [1, 1],
     )
     cluster = Cluster.of_nodes(NodeType("server", "GPU", 4), nodes)
     cause = Outages(Deterministic(100.0), Deterministic(100.0), [(n,) for n in range(20, 40)])

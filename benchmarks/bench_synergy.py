@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.large_runs import philly
 from policies.synergy import synergy
-from simulator import Cluster, DecisionPoints, Workload, simulate
+from simulator import Cluster, Decision, DecisionPoints, Policy, View, Workload, simulate
 from simulator.statistics import Streams
 from simulator.workloads.synergy import (
     cluster,
@@ -70,7 +70,7 @@ def queues() -> None:
         policy = synergy("las", "tune")
         spent: list[float] = []
 
-        def decide(view, policy=policy, spent=spent):
+        def decide(view: View, policy: Policy = policy, spent: list[float] = spent) -> Decision:
             begin = time.process_time()
             decision = policy.decide(view)
             spent.append(time.process_time() - begin)

@@ -38,7 +38,7 @@ RULES = ("fifo", "edf", "ps")
 SEEDS = range(1, 7)
 TRACES = range(1, 7)
 GAPS_S = (1000, 10_000, 20_000, 30_000, 40_000)
-METHODS = {
+METHODS: dict[str, tuple[str, dict[str, Any], float | None]] = {
     **{rule: (rule, {}, None) for rule in RULES},
     "hierarchical": ("milp", {}, 3600.0),
     "central-2019": ("milp-centralised-2019", {}, 3600.0),

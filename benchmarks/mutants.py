@@ -246,6 +246,7 @@ class Watch:
         try:
             # Whatever is printed now is of no interest.
             reporter = items[0].config.pluginmanager.get_plugin("terminalreporter")
+            assert reporter is not None
             reporter._tw._file = io.StringIO()
             for cache in caches:
                 cache.cache_clear()

@@ -53,7 +53,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 SERVERS = {"kind": "nodes", "num_nodes": 4, "gpus_per_node": 4, "price_per_hour": 2.0}
 FULL_SERVERS = SERVERS | {"cpus_per_node": 12, "memory_gb_per_node": 200}
-FIXED = {
+FIXED: Scenario = {
     "kind": "poisson",
     "num_jobs": 40,
     "arrival_rate_per_h": 14,
@@ -62,7 +62,7 @@ FIXED = {
 }
 DUE = {"due": "factor:1.5,4", "weights": "printed"}
 ROUNDS = {"decisions": {"round_s": 300}}
-TEAMS = {"draw": {"a": 0.5, "b": 0.3, "c": 0.2}, "weight": {"a": 2.0}}
+TEAMS: Scenario = {"draw": {"a": 0.5, "b": 0.3, "c": 0.2}, "weight": {"a": 2.0}}
 MODELS = {"resnet50": 1, "resnet18": 1, "transformer": 1, "recommendation": 1, "cyclegan": 1}
 
 WORLDS: dict[str, Scenario] = {
@@ -211,7 +211,7 @@ def drawn(rng: np.random.Generator, seed: int) -> tuple[Scenario, bool]:
     scenario: Scenario = {"seed": seed}
     if kind == "vms":
         policy = one(*ON_VMS)
-        jobs = {"kind": "hierarchical", "num_nodes": 4, "jobs_per_node": 4, "mean_gap_s": one(10_000, 40_000),
+        jobs: dict[str, Any] = {"kind": "hierarchical", "num_nodes": 4, "jobs_per_node": 4, "mean_gap_s": one(10_000, 40_000),
                 "weights": "released"}  # fmt: skip
         scenario |= {"workload": jobs, "cluster": {"kind": "vms", "num_controllers": one(1, 2)}}
     elif kind == "elastic":
@@ -244,7 +244,7 @@ def drawn(rng: np.random.Generator, seed: int) -> tuple[Scenario, bool]:
     timing = one(
         "events", "events", "period", "rounds", "ticks", "since", "server", "servers", "coalesce"
     )
-    scenario |= {
+    timings: dict[str, Scenario] = {
         "period": {"decisions": {"period_s": 700}},
         "rounds": {"decisions": {"round_s": 300}},
         "ticks": {"decisions": {"round_s": 300, "finish_at_round": True}},
@@ -252,7 +252,8 @@ def drawn(rng: np.random.Generator, seed: int) -> tuple[Scenario, bool]:
         "server": {"server": {"service": "exponential:90"}},
         "servers": {"server": {"service": "lognormal:60,cv=1.5", "servers": 2}},
         "coalesce": {"server": {"service": "deterministic:45", "coalesce": True}},
-    }.get(timing, {})
+    }
+    scenario |= timings.get(timing, {})
     if "+" in policy or "@parts" in policy:
         scenario.pop("server", None)
         scenario["decisions"] = {"round_s": 300}
@@ -383,14 +384,16 @@ def fixed(count: int, seed: int, gap_s: float, demands: bool = False) -> Workloa
     rng = np.random.default_rng(seed)
     gpus = 2 ** rng.integers(0, 4, count)
     submit_s = np.floor(np.cumsum(rng.exponential(gap_s, count)) / 10) * 10
+    duration_s = rng.uniform(50, 3000, count)
+    needs: dict[str, Any] = {}
+    if demands:
+        num_cpus = np.where(rng.random(count) < 0.7, gpus * rng.integers(1, 4, count), np.nan)
+        needs = {"num_cpus": num_cpus, "memory_gb": gpus * rng.uniform(1, 50, count)}
     return Workload(
         [f"j{j}" for j in range(count)],
         submit_s,
-        FixedDuration(rng.uniform(50, 3000, count), gpus),
-        num_cpus=np.where(rng.random(count) < 0.7, gpus * rng.integers(1, 4, count), np.nan)
-        if demands
-        else None,
-        memory_gb=gpus * rng.uniform(1, 50, count) if demands else None,
+        FixedDuration(duration_s, gpus),
+        **needs,
         due_s=submit_s + rng.uniform(0, 9000, count),
         weight_per_s=rng.uniform(0, 0.01, count),
     )
@@ -401,14 +404,14 @@ def whole_times(count: int, seed: int) -> Workload:
     rng = np.random.default_rng(seed)
     gpus = rng.choice([1, 1, 2, 4], count)
     submit_s = np.sort(10.0 * rng.integers(0, 60, count))
-    duration_s = 10.0 * rng.integers(1, 30, count)
+    duration_s = np.multiply(10.0, rng.integers(1, 30, count))
     return Workload(
         [f"j{j}" for j in range(count)],
         submit_s,
         FixedDuration(duration_s, gpus),
         due_s=submit_s + duration_s * rng.integers(1, 5, count),
         weight_per_s=rng.uniform(0, 0.01, count),
-        patience_s=10.0 * rng.integers(5, 60, count),
+        patience_s=np.multiply(10.0, rng.integers(5, 60, count)),
     )
 
 
@@ -442,6 +445,7 @@ def last_come_first(view: View) -> Decision:
 def one_gpu(count: int) -> Workload:
     """Jobs of one GPU."""
     jobs = fixed(count, 5, 200.0)
+    assert isinstance(jobs.performance, FixedDuration)
     ones = np.ones(count, dtype=int)
     return dataclasses.replace(jobs, performance=FixedDuration(jobs.performance.duration_s, ones))
 

@@ -23,7 +23,7 @@ def poisson_queue(
 
     Parameters
     ----------
-    order : ``first come``, or of one server ``processor sharing`` or ``srpt``.
+    order : a key of `RESPONSES`; all but ``first come`` are of one server.
     load : of each server.
     """
     gaps = rng.exponential(law.mean / (load * servers), jobs)
@@ -63,24 +63,66 @@ def processor_sharing(arrival: FloatArray, size: FloatArray, servers: int) -> Fl
 
 
 @njit(cache=True)
-def shortest_remaining(arrival: FloatArray, size: FloatArray, servers: int) -> FloatArray:
-    """One server that always runs the job with the shortest remaining time."""
+def _shortest(arrival: FloatArray, size: FloatArray, preemptive: bool, whole: bool) -> FloatArray:
+    """One server that takes the job of the least time that is left, or of the least ``whole`` time."""
     response = np.empty(len(size))
-    queue = [(0.0, 0) for _ in range(0)]
+    queue = [(0.0, 0, 0.0) for _ in range(0)]
     now = 0.0
     for j in range(len(size) + 1):
         until = arrival[j] if j < len(size) else np.inf
         while queue and now < until:
-            left, k = heapq.heappop(queue)
-            if now + left <= until:
+            _, k, left = heapq.heappop(queue)
+            if now + left <= until or not preemptive:
                 now += left
                 response[k] = now - arrival[k]
             else:
-                heapq.heappush(queue, (left - (until - now), k))
+                left -= until - now
+                heapq.heappush(queue, (size[k] if whole else left, k, left))
                 now = until
         if j < len(size):
-            now = until
-            heapq.heappush(queue, (size[j], j))
+            now = max(now, until)
+            heapq.heappush(queue, (size[j], j, size[j]))
+    return response
+
+
+def shortest_remaining(arrival: FloatArray, size: FloatArray, servers: int) -> FloatArray:
+    """One server that always runs the job with the shortest remaining time."""
+    return np.asarray(_shortest(arrival, size, True, False))
+
+
+def shortest_job(arrival: FloatArray, size: FloatArray, servers: int) -> FloatArray:
+    """One server that, when it is free, takes the shortest job."""
+    return np.asarray(_shortest(arrival, size, False, True))
+
+
+def shortest_job_preemptive(arrival: FloatArray, size: FloatArray, servers: int) -> FloatArray:
+    """One server that always runs the job that was the shortest when it came."""
+    return np.asarray(_shortest(arrival, size, True, True))
+
+
+@njit(cache=True)
+def foreground_background(arrival: FloatArray, size: FloatArray, servers: int) -> FloatArray:
+    """One server that the jobs of least service share.
+
+    Of each job so much is served before job ``j`` ends as ``j`` has in all. So ``j`` ends when a queue of jobs that
+    are cut to its size is empty for the first time after its arrival.
+    """
+    response = np.empty(len(size))
+    first, work = 0, 0.0  # of the busy period, and what is left in it at an arrival
+    for j in range(len(size)):
+        work -= arrival[j] - arrival[max(j - 1, 0)]
+        if work <= 0:
+            first, work = j, 0.0
+        work += size[j]
+        left, k = 0.0, first
+        while True:
+            left += min(size[k], size[j])
+            k += 1
+            gap = arrival[k] - arrival[k - 1] if k < len(size) else np.inf
+            if k > j and left <= gap:
+                break
+            left = max(0.0, left - gap)
+        response[j] = arrival[k - 1] + left - arrival[j]
     return response
 
 
@@ -88,4 +130,7 @@ RESPONSES = {
     "first come": first_come,
     "processor sharing": processor_sharing,
     "srpt": shortest_remaining,
+    "shortest job": shortest_job,
+    "shortest job, preemptive": shortest_job_preemptive,
+    "foreground-background": foreground_background,
 }

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -41,7 +42,8 @@ def known_costs(facts: Path) -> dict[tuple[str, str, int], float]:
     """Results of the authors' program: mean cost by instance, its own name of the method, iterations."""
     table = pd.read_csv(facts / "gpuaas" / "baseline.csv")
     means = table.groupby(["instance", "method", "iterations"])["total_cost"].mean()
-    return {(str(i), str(m), int(n)): float(cost) for (i, m, n), cost in means.items()}
+    keys = [(str(i), str(m), int(n)) for i, m, n in means.index]
+    return dict(zip(keys, means.astype(float), strict=True))
 
 
 def rebuilt(facts: Path) -> pd.DataFrame:
@@ -94,10 +96,11 @@ def draw(table: pd.DataFrame, path: Path) -> pd.DataFrame:
     groups = list(table.groupby(["instance", "method", "iterations"], sort=False))
     figure, (ax,) = canvas(width=7.6, height=0.36 * len(groups) + 1.4)
     rows, labels = [], []
-    for y, ((instance, method, iterations), part) in enumerate(groups):
+    for y, (key, part) in enumerate(groups):
+        instance, method, iterations = cast(tuple[Any, ...], key)
         e = student(np.log(part["ratio"].to_numpy()))
         mean, low, high = np.exp([e.mean, e.lower, e.upper]).tolist()
-        color = PALETTE[NAMES.index(str(method))]
+        color = PALETTE[NAMES.index(method)]
         ax.plot(part["ratio"], np.full(len(part), y), "|", color=color, alpha=0.5, ms=9)
         ax.errorbar(mean, y, xerr=[[mean - low], [high - mean]], fmt="o", color=color, capsize=4)
         labels.append(f"{INSTANCES[instance]}, {method}, {iterations} iterations")

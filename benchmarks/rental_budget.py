@@ -18,4 +18,4 @@ if __name__ == "__main__":
         "arrivals": "mmpp",
     }
     runs = [run_pool({**setting, "jobs": JOBS["paper"], "seed": seed}) for seed in SEEDS]
-    print(student([float(run.scalars["paid_gpus"]) for run in runs]))
+    print(student([float(str(run.scalars["paid_gpus"])) for run in runs]))

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 
-from policies.orders import whole_durations_s
-from policies.packing import FreeCapacity
+from policies.free_capacity import FreeCapacity
 from policies.registration import register
+from policies.serving import serve
 from simulator.arguments import one_of
 from simulator.datafiles import read_table
 from simulator.errors import InputError
@@ -62,29 +63,26 @@ class Consolidating:
 
     def decide(self, view: View) -> Decision:
         """Start what fits in a place that is good enough by now."""
-        whole_durations_s(view.workload)
         if not view.waiting or view.free_gpus_total < 1:
             return NO_CHANGE
         self._since = {job: t for job, t in self._since.items() if job in view.waiting}
-        capacity = FreeCapacity(view, last_first=True)
         racks = self._racks(view)
-        placements: list[Placement] = []
         again_s = math.inf
-        for job in view.waiting:
-            gpus = int(view.workload.num_gpus[job])
-            if gpus > capacity.total_gpus:
-                continue
-            shares = self._place(view, capacity, racks, job)
-            capacity.add(shares)
-            placements += shares
+
+        def place(free: FreeCapacity, job: int) -> Sequence[Placement] | None:
+            nonlocal again_s
+            if view.workload.num_gpus[job] > free.total_gpus:
+                return None
+            shares = self._place(view, free, racks, job)
             if not shares:
                 again_s = min(again_s, self._next_s(view, job))
-            if capacity.total_gpus < 1:
-                break
-        wake = max(LEAST_AGAIN_S, again_s) if again_s < math.inf else None
-        if not placements and wake is None:
-            return NO_CHANGE
-        return Decision(placements, keep_running=True, again_s=wake)
+            return shares or None  # others of its demand may have waited longer
+
+        free = FreeCapacity(view, last_first=True)
+        decision = serve(view, view.waiting, free=free, place=place)
+        if again_s == math.inf:
+            return decision
+        return replace(decision, again_s=max(LEAST_AGAIN_S, again_s))
 
     def _racks(self, view: View) -> list[list[int]]:
         if not hasattr(view, "network"):
@@ -126,9 +124,7 @@ class Consolidating:
         return bool(view.workload.num_gpus[job] <= view.cluster.max_gpus_per_node)
 
     def _fits_a_rack(self, view: View, racks: list[list[int]], job: int) -> bool:
-        fixed, types = view.cluster.node_type_of, view.cluster.node_types
-        assert fixed is not None
-        most = max(sum(types[fixed[n]].gpus for n in rack) for rack in racks)
+        most = max(sum(view.cluster.type_of[n].gpus for n in rack) for rack in racks)
         return bool(view.workload.num_gpus[job] <= most)
 
     def _next_s(self, view: View, job: int) -> float:

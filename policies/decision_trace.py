@@ -107,8 +107,7 @@ def _beside_gpus(job: int, left: FloatArray, view: View) -> str:
 def _left(after: Shares, view: View) -> FloatArray:
     """``(N/K, 3)`` GPUs, CPUs and GB that the controller's nodes have left."""
     cluster, nodes = view.cluster, view.nodes.tolist()
-    assert cluster.node_type_of is not None
-    types = [cluster.node_types[cluster.node_type_of[n]] for n in nodes]
+    types = [cluster.type_of[n] for n in nodes]
     left = np.array([[t.gpus, t.cpus, t.memory_gb] for t in types], dtype=np.float64)
     row = {n: i for i, n in enumerate(nodes)}
     for shares in after.values():

@@ -11,12 +11,13 @@ import heapq
 import math
 from collections.abc import Mapping, Sequence
 
-from policies.packing import proportional_share
+from policies.free_gpus import FreeGpus
 from policies.registration import register
 from simulator.errors import InputError
 from simulator.features.admission.elastic import Ask, Piece, packed, shares_in_turn, within
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import LEAST_AGAIN_S, NO_CHANGE, Decision, Placement, View
+from simulator.model.placement import in_proportion
 from simulator.model.ranks import Levels, less
 from simulator.model.tolerances import EQUAL, ON_TIME_S
 
@@ -190,25 +191,21 @@ def placed(view: View, has: Mapping[int, int], used: Mapping[int, int]) -> list[
     if len(node_of) < len(some):
         node_of = _laid(view, some, {})
     spec = view.cluster.node_types[_node_type(view)]
-    placements = []
-    for job, node in node_of.items():
-        cpus, memory_gb = proportional_share(spec, used[job])
-        placements.append(Placement(job, node, used[job], cpus=cpus, memory_gb=memory_gb))
-    return placements
+    return [in_proportion(job, node, used[job], spec) for job, node in node_of.items()]
 
 
 def _laid(view: View, has: Mapping[int, int], stay: Mapping[int, int]) -> dict[int, int]:
     """The node of each job: of those that stay, then of the others by size; who does not fit has none."""
     gpus = view.cluster.node_types[_node_type(view)].gpus
-    free = dict.fromkeys(view.nodes.tolist(), gpus)
+    free = FreeGpus(dict.fromkeys(view.nodes.tolist(), gpus))
     node_of: dict[int, int] = {}
     for job, node in stay.items():
-        if node in free and free[node] >= has[job]:
+        if free[node] >= has[job]:
             node_of[job] = node
             free[node] -= has[job]
     for job in sorted((j for j in has if j not in node_of), key=lambda j: (-has[j], j)):
-        room = [node for node, gpus in free.items() if gpus >= has[job]]
-        if room:
-            node_of[job] = min(room, key=lambda n: (free[n], n))
-            free[node_of[job]] -= has[job]
+        found = free.fullest(has[job])
+        if found is not None:
+            node_of[job] = found
+            free[found] -= has[job]
     return node_of

@@ -30,12 +30,12 @@ from dataclasses import dataclass, field, replace
 
 import scipy
 
-from policies.packing import proportional_share
 from policies.registration import register
 from policies.wrapper import Wrapper
 from simulator.arguments import nonnegative
 from simulator.errors import InputError
 from simulator.model import tolerances
+from simulator.model.cluster import proportional_share
 from simulator.model.contract import FIXED, Decision, Placement, Policy, View
 from simulator.model.feasibility import fits, placements_of
 from simulator.model.ranks import less, ranked

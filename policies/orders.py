@@ -12,19 +12,19 @@ preemptive : the order interrupts running jobs, their progress kept; False: it w
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from policies.list_scheduling import BY_DUE_DATE, BY_WEIGHT, ListScheduling, demand
-from policies.packing import FreeCapacity, proportional_share
+from policies.list_scheduling import ListScheduling, by_due_date, by_weight
 from policies.registration import register
-from policies.waiting import Rank, WaitingJobs
+from policies.serving import serve
+from policies.waiting import Order
 from simulator import NO_CHANGE, Decision, InputError, Placement, View, Workload
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import LEAST_AGAIN_S
+from simulator.model.placement import in_proportion
 from simulator.model.tolerances import INSTANT_S, PART_OF_A_GPU
 
 ALIKE_S = 2 * LEAST_AGAIN_S
@@ -37,50 +37,6 @@ def whole_durations_s(workload: Workload) -> FloatArray:
     if duration_s is None:
         raise InputError("this policy needs jobs of fixed demand")
     return duration_s
-
-
-@dataclass
-class Preemptive:
-    """The jobs of least rank run; what must make room for them waits, its progress kept.
-
-    Parameters
-    ----------
-    name : how results call it.
-    rank : the order.
-    """
-
-    name: str
-    rank: Rank
-    _waiting: WaitingJobs = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        self._waiting = WaitingJobs(self.rank, demand)
-
-    @property
-    def by(self) -> str:
-        """The number by which jobs are ordered, in words (`policies.decision_trace`)."""
-        return self.rank.by
-
-    def ordered(self, view: View) -> list[int]:
-        """The active jobs, the first to be served first."""
-        return self.rank.ordered(view, view.jobs.tolist())
-
-    def decide(self, view: View) -> Decision:
-        """Choose in order while GPUs are left; who is chosen and runs stays where it is."""
-        if not view.changed:
-            return NO_CHANGE
-        capacity = FreeCapacity(view, empty=True, last_first=True)
-        self._waiting.refresh(view)
-        line = self._waiting.line(view, also=view.running)
-        placements: list[Placement] = []
-        while line and capacity.total_gpus >= 1:
-            shares = view.running.get(line.head, ())
-            if not shares or not capacity.holds(shares):
-                shares = capacity.place(line.head)
-            capacity.add(shares)
-            placements += shares
-            line.next(taken=bool(shares))
-        return Decision(placements)
 
 
 @dataclass
@@ -109,15 +65,10 @@ class Sharing:
         if self.least_attained:
             attained_s = (1 - view.remaining) * whole_durations_s(view.workload)[view.jobs]
         demand = view.num_gpus.astype(np.float64)
-        part, again_s = _parts(demand, attained_s, _total_gpus(view))
+        total = float(sum(view.cluster.type_of[n].gpus for n in view.nodes.tolist()))
+        part, again_s = _parts(demand, attained_s, total)
         placements = _fill(view, demand * part)
         return Decision(placements, relaxed=True, again_s=again_s)
-
-
-def _total_gpus(view: View) -> float:
-    fixed = view.cluster.node_type_of
-    assert fixed is not None
-    return float(sum(view.cluster.node_types[fixed[n]].gpus for n in view.nodes.tolist()))
 
 
 def _parts(
@@ -153,10 +104,8 @@ def _parts(
 
 def _fill(view: View, gpus: FloatArray) -> list[Placement]:
     """Fractions of GPUs laid on the nodes one after the other."""
-    fixed = view.cluster.node_type_of
-    assert fixed is not None
-    nodes = view.nodes.tolist()
-    free = [float(view.cluster.node_types[fixed[n]].gpus) for n in nodes]
+    nodes, type_of = view.nodes.tolist(), view.cluster.type_of
+    free = [float(type_of[n].gpus) for n in nodes]
     placements, at = [], 0
     for job, wanted in zip(view.jobs.tolist(), gpus.tolist(), strict=True):
         left = wanted
@@ -164,8 +113,7 @@ def _fill(view: View, gpus: FloatArray) -> list[Placement]:
             while at < len(nodes) - 1 and free[at] <= PART_OF_A_GPU:
                 at += 1
             share = min(left, free[at]) if at < len(nodes) - 1 else left
-            cpus, memory_gb = proportional_share(view.cluster.node_types[fixed[nodes[at]]], share)
-            placements.append(Placement(job, nodes[at], share, cpus=cpus, memory_gb=memory_gb))
+            placements.append(in_proportion(job, nodes[at], share, type_of[nodes[at]]))
             free[at] -= share
             left -= share
     return placements
@@ -183,37 +131,34 @@ def las() -> Sharing:
     return Sharing("las", least_attained=True)
 
 
-def _remaining_s(view: View) -> Callable[[int], float]:
-    duration_s = whole_durations_s(view.workload).item
-    return lambda job: duration_s(job) * view.remaining_of(job)
+def _remaining_s(view: View, job: int) -> float:
+    return whole_durations_s(view.workload).item(job) * view.remaining_of(job)
 
 
-def _duration_s(view: View) -> Callable[[int], float]:
-    return whole_durations_s(view.workload).item
-
-
-BY_DURATION = Rank(_duration_s, INSTANT_S, "duration")
-"""Shortest job first, by its whole duration."""
+def by_duration() -> Order:
+    """Shortest job first, by its whole duration."""
+    return Order(
+        lambda view, job: whole_durations_s(view.workload).item(job), INSTANT_S, "duration"
+    )
 
 
 @register("srpt", requires=("servers", "fixed-demand"))
-def srpt() -> Preemptive:
+def srpt() -> ListScheduling:
     """Shortest remaining processing time first, with preemption."""
-    return Preemptive("srpt", Rank(_remaining_s, INSTANT_S, "remaining time"))
+    order = Order(_remaining_s, INSTANT_S, "remaining time")
+    return ListScheduling("srpt", order, backfill=True, preemptive=True)
 
 
 @register("deadline-first", requires=("servers", "fixed-demand", "due"))
-def deadline_first() -> Preemptive:
+def deadline_first() -> ListScheduling:
     """Earliest due date first, with preemption: keeps what admission control has promised."""
-    return Preemptive("deadline-first", BY_DUE_DATE)
+    return ListScheduling("deadline-first", by_due_date(), backfill=True, preemptive=True)
 
 
 @register("sjf", requires=("servers", "fixed-demand"))
-def sjf(preemptive: bool = False) -> ListScheduling | Preemptive:
+def sjf(preemptive: bool = False) -> ListScheduling:
     """Shortest job first, by its whole duration; it waits for running jobs unless preemptive."""
-    if preemptive:
-        return Preemptive("sjf", BY_DURATION)
-    return ListScheduling("sjf", BY_DURATION, backfill=True)
+    return ListScheduling("sjf", by_duration(), backfill=True, preemptive=preemptive)
 
 
 @register("random-order", requires=("servers", "fixed-demand"))
@@ -225,22 +170,13 @@ class RandomOrder:
 
     def decide(self, view: View) -> Decision:
         """Draw jobs as long as one fits."""
-        whole_durations_s(view.workload)
         if not view.waiting or view.free_gpus_total < 1:
             return NO_CHANGE
         waiting = list(view.waiting)
-        capacity = FreeCapacity(view)
-        placements: list[Placement] = []
-        for i in view.rng.permutation(len(waiting)):
-            placements += capacity.take(waiting[i])
-            if capacity.total_gpus < 1:
-                break
-        return Decision(placements, keep_running=True) if placements else NO_CHANGE
+        return serve(view, (waiting[i] for i in view.rng.permutation(len(waiting))))
 
 
 @register("priority", requires=("servers", "fixed-demand", "weights"))
-def priority(preemptive: bool = False) -> ListScheduling | Preemptive:
+def priority(preemptive: bool = False) -> ListScheduling:
     """Priority classes: the highest weight first, equals by submission; preemptive where asked."""
-    if preemptive:
-        return Preemptive("priority", BY_WEIGHT)
-    return ListScheduling("priority", BY_WEIGHT, backfill=True)
+    return ListScheduling("priority", by_weight(), backfill=True, preemptive=preemptive)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import ClassVar
-
-from policies.list_scheduling import demand
-from policies.orders import whole_durations_s
-from policies.packing import FreeCapacity
+from policies.free_capacity import FreeCapacity
 from policies.registration import register
-from policies.waiting import WaitingJobs
-from simulator.model.contract import NO_CHANGE, Decision, Placement, View
+from policies.serving import Service
+from policies.waiting import Order
+from simulator.model.contract import NO_CHANGE, Decision, View
 
 
 @register("fifo-with-notice", requires=("servers", "fixed-demand"))
-@dataclass
 class FirstComeWithNotice:
     """First come first served with backfilling; leaves nodes of which notice was given.
 
@@ -22,39 +17,24 @@ class FirstComeWithNotice:
     the others stay where they are until the node goes.
     """
 
-    name: ClassVar[str] = "fifo-with-notice"
-    _waiting: WaitingJobs = field(
-        default_factory=lambda: WaitingJobs(None, demand), init=False, repr=False
-    )
+    name = "fifo-with-notice"
+
+    def __init__(self) -> None:
+        self._order = Order()
 
     def decide(self, view: View) -> Decision:
         """Move first, then start."""
-        whole_durations_s(view.workload)
-        if view.free_gpus_total < 1:
-            return NO_CHANGE
         going = self._going(view)
-        capacity = FreeCapacity(view, last_first=True)
         stay = [n for n in view.nodes.tolist() if n not in going]
-        placements: list[Placement] = []
-        to_move = [
-            job for job, shares in view.running.items() if any(p.node in going for p in shares)
-        ]
-        if not stay:
+        if view.free_gpus_total < 1 or not stay:
             return NO_CHANGE
-
-        def start(job: int) -> bool:
-            found = capacity.place(job, nodes=stay)
-            capacity.add(found)
-            placements.extend(found)
-            return bool(found)
-
-        for job in to_move:
-            start(job)
-        self._waiting.refresh(view)
-        line = self._waiting.line(view)
-        while line:
-            line.next(taken=start(line.head))
-        return Decision(placements, keep_running=True) if placements else NO_CHANGE
+        free = FreeCapacity(view, last_first=True)
+        service = Service(view, free, lambda free, job: free.place(job, nodes=stay))
+        for job, shares in view.running.items():
+            if any(p.node in going for p in shares):
+                service.start(job)
+        service.fill(self._order.line(view))
+        return service.decision(keep_running=True)
 
     def _going(self, view: View) -> set[int]:
         if not hasattr(view, "faults"):

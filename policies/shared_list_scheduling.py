@@ -17,14 +17,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from policies.list_scheduling import BY_DUE_DATE, BY_WEIGHT
-from policies.packing import proportional_share
+from policies.list_scheduling import by_due_date, by_weight
 from policies.registration import register
 from policies.selection import node_price_per_hour
-from policies.waiting import Rank
+from policies.waiting import Order
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray
-from simulator.model.contract import FIXED, NO_CHANGE, Decision, Placement, View
+from simulator.model.contract import NO_CHANGE, Decision, Placement, View
+from simulator.model.placement import in_proportion
 from simulator.model.ranks import ranked
 from simulator.model.tolerances import INSTANT_S, ON_TIME_S
 
@@ -36,13 +36,13 @@ class SharedListScheduling:
     Parameters
     ----------
     name : how results call it.
-    rank : the order of the waiting jobs; None: that of the queue.
+    order : of the waiting jobs.
     may_be_late : a job that cannot be on time on what is free starts late; False: it waits for a
         configuration that is on time, if it has one at all.
     """
 
     name: str
-    rank: Rank | None
+    order: Order
     may_be_late: bool = True
 
     def decide(self, view: View) -> Decision:
@@ -58,14 +58,13 @@ class SharedListScheduling:
                 free.setdefault(cluster.node_type_of[node], {})[node] = int(view.free_gpus[node])
         prices = node_price_per_hour(cluster)
         placements: list[Placement] = []
-        for job in self.rank.ordered(view, view.waiting) if self.rank else view.waiting:
+        for job in self.order.ordered(view, view.waiting):
             for v, g in self._configurations(view, job, prices):
                 fitting = [(gpus, node) for node, gpus in free.get(v, {}).items() if gpus >= g]
                 if fitting:
                     gpus, node = min(fitting)
                     free[v][node] = gpus - g
-                    spec = cluster.node_types[v]
-                    placements.append(Placement(job, node, g, FIXED, *proportional_share(spec, g)))
+                    placements.append(in_proportion(job, node, g, cluster.node_types[v]))
                     break
         return Decision(placements, keep_running=True) if placements else NO_CHANGE
 
@@ -91,7 +90,7 @@ def _by(
 @register("fifo-shared", requires=("servers", "one-node"), paper="Filippini et al. (ANDREAS), 2021")
 def fifo_shared(may_be_late: bool = True) -> SharedListScheduling:
     """First in, first out on shared fixed nodes (ANDREAS)."""
-    return SharedListScheduling("fifo-shared", None, may_be_late)
+    return SharedListScheduling("fifo-shared", Order(), may_be_late)
 
 
 @register(
@@ -99,7 +98,7 @@ def fifo_shared(may_be_late: bool = True) -> SharedListScheduling:
 )
 def edf_shared(may_be_late: bool = True) -> SharedListScheduling:
     """Earliest due date first on shared fixed nodes (ANDREAS)."""
-    return SharedListScheduling("edf-shared", BY_DUE_DATE, may_be_late)
+    return SharedListScheduling("edf-shared", by_due_date(), may_be_late)
 
 
 @register(
@@ -109,4 +108,4 @@ def edf_shared(may_be_late: bool = True) -> SharedListScheduling:
 )
 def weight_priority_shared(may_be_late: bool = True) -> SharedListScheduling:
     """Highest tardiness weight first on shared fixed nodes (ANDREAS)."""
-    return SharedListScheduling("weight-priority-shared", BY_WEIGHT, may_be_late)
+    return SharedListScheduling("weight-priority-shared", by_weight(), may_be_late)

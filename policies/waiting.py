@@ -9,37 +9,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from policies.free_capacity import FreeCapacity
 from simulator import View
+from simulator.model.cluster import IntArray
 from simulator.model.contract import Changes
 from simulator.model.ranks import Levels, ranked
 
 SPARE = 1024
 """Levels that are kept beside those of the jobs in the heaps."""
 
-
-@dataclass(frozen=True)
-class Rank:
-    """An order of jobs by a number; equals by submission. While a job waits, its number stays the same.
-
-    Attributes
-    ----------
-    of : from a view, the number of a job now; the job with the least is first.
-    within : which numbers are the same, as for `simulator.model.ranks.ranks`.
-    by : what the order goes by, in words.
-    """
-
-    of: Callable[[View], Callable[[int], float]]
-    within: float | None = None
-    by: str = ""
-
-    def ordered(self, view: View, jobs: Iterable[int]) -> list[int]:
-        """Some jobs, the first to be served first."""
-        jobs = list(jobs)
-        return ranked(jobs, list(map(self.of(view), jobs)), self.within)
+NOBODY = -1
+"""Behind the last job of a line."""
 
 
 Entry = tuple[float, int]
@@ -49,28 +35,92 @@ Top = tuple[Entry, Hashable]
 """The first job of a kind, and the kind."""
 
 
-class WaitingJobs:
-    """The jobs that wait at one controller, by demand, each in order.
+def demand(view: View, job: int) -> Hashable:
+    """Jobs that fit alike: those of one demand of GPUs, CPUs and memory."""
+    workload = view.workload
+    gpus = workload.num_gpus_list[job]
+    if not view.cluster.limited_resources:
+        return gpus
+    # As text, since a demand that is not stated (NaN) is equal to itself there.
+    return f"{gpus} {workload.num_cpus.item(job)} {workload.memory_gb.item(job)}"
+
+
+class Order:
+    """An order of jobs by a number, equals by submission, and what one controller remembers of it between decisions.
+
+    Order(lambda view, job: view.workload.due_s.item(job), within=INSTANT_S, by="due date")
+
+    The waiting jobs are kept by demand, each in order; and so is the free capacity of the nodes.
 
     Parameters
     ----------
-    rank : the order; None: the longest in the queue first.
+    number : of a job in a view; the least is first. It stays the same while the job waits. None: the longest in the
+        queue first.
+    within : which numbers are the same, as for `simulator.model.ranks.ranks`.
+    by : what the order goes by, in words.
     kind_of : what the jobs have in common that fit alike.
     """
 
-    def __init__(self, rank: Rank | None, kind_of: Callable[[View, int], Hashable]) -> None:
-        self._rank = rank
+    def __init__(
+        self,
+        number: Callable[[View, int], float] | None = None,
+        within: float | None = None,
+        by: str = "submission",
+        kind_of: Callable[[View, int], Hashable] = demand,
+    ) -> None:
+        self.number = number
+        self.by = by
+        self._within = within
         self._kind_of = kind_of
         self._changes: Changes | None = None
+        self._view: View | None = None
         self._mark = 0
         self._joined = 0
         self._heaps: dict[Hashable, list[Entry]] = {}
         self._place: dict[int, float] = {}
         self._popped: list[tuple[Hashable, Entry]] = []
-        self._levels = Levels(rank.within if rank else None)
+        self._levels = Levels(within)
+        self._free: FreeCapacity | None = None
 
-    def refresh(self, view: View) -> None:
-        """Bring the heaps up to who waits now."""
+    def ordered(self, view: View, jobs: Iterable[int]) -> Iterable[int]:
+        """Some jobs, the first to be served first."""
+        if self.number is None:
+            return jobs
+        jobs = list(jobs)
+        return ranked(jobs, [self.number(view, job) for job in jobs], self._within)
+
+    def free(self, view: View) -> FreeCapacity:
+        """Free capacity now, of which only what changed is looked at."""
+        if self._free is None:
+            self._free = FreeCapacity(view)
+        else:
+            self._free.refresh(view)
+        return self._free
+
+    def line(self, view: View, also: Iterable[int] = (), most: float = math.inf) -> Line:
+        """All waiting jobs, to be looked at in order, and others in their places.
+
+        Parameters
+        ----------
+        most : demands that are numbers of GPUs, and more than this, are left out.
+        """
+        tops = self._first_of_each(view, most)
+        place_of = self._places(view)
+        tops += [((place_of(job), job), None) for job in also]
+        return Line(self, view, tops)
+
+    def lines(self, view: View, of: Callable[[Any], int]) -> dict[int, Line]:
+        """The waiting jobs in several lines, by a number that each kind has."""
+        tops: dict[int, list[Top]] = {}
+        for top in self._first_of_each(view):
+            tops.setdefault(of(top[1]), []).append(top)
+        return {number: Line(self, view, mine) for number, mine in tops.items()}
+
+    def _refresh(self, view: View) -> None:
+        """Bring the heaps up to who waits now, once a decision."""
+        if view is self._view:
+            return
+        self._view = view
         changes = view.queue_changes
         joined, mark = changes.since(self._mark if changes is self._changes else -1)
         if joined is None:
@@ -85,9 +135,9 @@ class WaitingJobs:
         self._changes, self._mark = changes, mark
         if not joined:
             return
-        if self._rank is not None and len(self._levels) > 2 * len(self._place) + SPARE:
-            self._levels = Levels(self._rank.within, self._place.values())
-        place_of = self.places(view)
+        if len(self._levels) > 2 * len(self._place) + SPARE:
+            self._levels = Levels(self._within, self._place.values())
+        place_of = self._places(view)
         for job in joined:
             if job in view.waiting:
                 place = place_of(job)
@@ -96,24 +146,20 @@ class WaitingJobs:
                     heap = self._heaps.setdefault(self._kind_of(view, job), [])
                     heappush(heap, (place, job))
 
-    def places(self, view: View) -> Callable[[int], float]:
+    def _places(self, view: View) -> Callable[[int], float]:
         """The place of a job in the order as it is now; those of equal numbers are the same."""
-        if self._rank is None:
+        number, level = self.number, self._levels.of
+        if number is None:
             return self._next
-        number, level = self._rank.of(view), self._levels.of
-        return lambda job: level(number(job))
+        return lambda job: level(number(view, job))
 
     def _next(self, job: int) -> float:
         self._joined += 1
         return float(self._joined)
 
-    def first_of_each(self, view: View, most: float = math.inf) -> list[Top]:
-        """A heap of the first jobs of all demands.
-
-        Parameters
-        ----------
-        most : demands that are numbers of GPUs, and more than this, are left out.
-        """
+    def _first_of_each(self, view: View, most: float = math.inf) -> list[Top]:
+        """The first jobs of all demands."""
+        self._refresh(view)
         tops: list[Top] = []
         for kind in list(self._heaps):
             if isinstance(kind, int) and kind > most:
@@ -123,22 +169,7 @@ class WaitingJobs:
                 del self._heaps[kind]
             else:
                 tops.append((entry, kind))
-        heapify(tops)
         return tops
-
-    def line(self, view: View, also: Iterable[int] = ()) -> Line:
-        """All waiting jobs, to be looked at in order, and others in their places."""
-        place_of = self.places(view)
-        tops = self.first_of_each(view)
-        tops += [((place_of(job), job), None) for job in also]
-        return Line(self, view, tops)
-
-    def lines(self, view: View, of: Callable[[Any], int]) -> dict[int, Line]:
-        """The same in several lines, by a number that each kind has."""
-        tops: dict[int, list[Top]] = {}
-        for top in self.first_of_each(view):
-            tops.setdefault(of(top[1]), []).append(top)
-        return {number: Line(self, view, mine) for number, mine in tops.items()}
 
     def first(self, view: View, kind: Hashable) -> Entry | None:
         """The first job of a demand."""
@@ -165,32 +196,95 @@ class Line:
     Parameters
     ----------
     tops : the first jobs of all kinds; those of the kind None are not among the waiting ones.
+
+    Attributes
+    ----------
+    head : the first job; `NOBODY` at the end.
     """
 
-    def __init__(self, waiting: WaitingJobs, view: View, tops: list[Top]) -> None:
-        self._waiting, self._view, self._tops = waiting, view, tops
+    def __init__(self, order: Order, view: View, tops: list[Top]) -> None:
+        self._order, self._view, self._tops = order, view, tops
         heapify(tops)
+        self.head = tops[0][0][1] if tops else NOBODY
 
     def __bool__(self) -> bool:
-        return bool(self._tops)
-
-    @property
-    def head(self) -> int:
-        """The first job."""
-        return self._tops[0][0][1]
+        return self.head != NOBODY
 
     @property
     def kind(self) -> Any:
         """The kind of the first job."""
         return self._tops[0][1]
 
-    def next(self, taken: bool) -> None:
-        """Go on to the next job; where the first was not taken, none of its kind is."""
-        kind = self.kind
-        if taken and kind is not None:
-            self._waiting.pop(kind)
-            entry = self._waiting.first(self._view, kind)
-            if entry is not None:
-                heapreplace(self._tops, (entry, kind))
+    def next(self, alike: bool = True) -> None:
+        """Go on to the next job; where not ``alike``, to one of another kind."""
+        tops, kind = self._tops, self._tops[0][1]
+        entry = None
+        if alike and kind is not None:
+            self._order.pop(kind)
+            entry = self._order.first(self._view, kind)
+        if entry is not None:
+            heapreplace(tops, (entry, kind))
+        else:
+            heappop(tops)
+        self.head = tops[0][0][1] if tops else NOBODY
+
+
+class Given:
+    """Jobs in an order that is given, looked at like a `Line`."""
+
+    def __init__(self, view: View, jobs: Iterable[int]) -> None:
+        self._view, self._left = view, iter(jobs)
+        self._others: set[Hashable] = set()
+        self.head = next(self._left, NOBODY)
+
+    def __bool__(self) -> bool:
+        return self.head != NOBODY
+
+    def next(self, alike: bool = True) -> None:
+        """Go on to the next job; where not ``alike``, to none of this one's demand any more that waits."""
+        view, others = self._view, self._others
+        if not alike and self.head in view.waiting:
+            others.add(demand(view, self.head))
+        for job in self._left:
+            if not others or job not in view.waiting or demand(view, job) not in others:
+                self.head = job
                 return
-        heappop(self._tops)
+        self.head = NOBODY
+
+
+class WaitingArray:
+    """The jobs that wait at one controller as an array, for orders that change with time.
+
+    Attributes
+    ----------
+    taken : jobs that the last decision has started; who writes it may leave some out.
+    """
+
+    def __init__(self) -> None:
+        self.taken: list[int] = []
+        self._changes: Changes | None = None
+        self._mark = 0
+        self._jobs: IntArray = np.empty(0, dtype=np.int64)
+
+    def refresh(self, view: View) -> IntArray:
+        """``(n,)`` the jobs that wait now, the longest in the queue first."""
+        changes, waiting = view.queue_changes, view.waiting
+        joined, self._mark = changes.since(self._mark if changes is self._changes else -1)
+        self._changes = changes
+        last = {job: None for job in joined or () if job in waiting}
+        gone = [*last, *(job for job in self.taken if job not in waiting)]
+        kept = self._jobs[np.isin(self._jobs, gone, invert=True)] if gone else self._jobs
+        self._jobs = np.concatenate([kept, np.array([*last], dtype=np.int64)])
+        if joined is None or len(joined) > len(last) or len(self._jobs) != len(waiting):
+            self._jobs = np.fromiter(waiting, dtype=np.int64, count=len(waiting))
+        return self._jobs
+
+
+def alike(view: View, jobs: IntArray, job: int) -> npt.NDArray[np.bool_]:
+    """``(n,)`` which jobs have the demand of one, and so do not fit where it does not (see `demand`)."""
+    workload = view.workload
+    found: npt.NDArray[np.bool_] = workload.num_gpus[jobs] == workload.num_gpus[job]
+    if view.cluster.limited_resources:
+        for stated in (workload.num_cpus, workload.memory_gb):
+            found &= np.isclose(stated[jobs], stated[job], rtol=0, atol=0, equal_nan=True)
+    return found

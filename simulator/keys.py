@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import itertools
 import json
+import textwrap
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    ValidationError,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, ErrorDetails
 
 from simulator.errors import InputError, meant
 from simulator.inputs import MOST_CONFIG_BYTES, read_input_text
@@ -34,9 +46,17 @@ class Config(BaseModel):
     In Python it is made of the same keys; a mistake is an `InputError` "KEY: got X, expected Y".
     """
 
-    model_config = ConfigDict(
-        extra="forbid", strict=True, frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        schema = handler(core_schema)
+        properties = handler.resolve_ref_schema(schema).get("properties", {})
+        for key, text in meanings(cls).items():
+            properties[key]["description"] = text
+        return schema
 
     def __init__(self, **values: Any) -> None:
         # Numbers of NumPy are as good.
@@ -48,6 +68,33 @@ class Config(BaseModel):
             raise KeyedError(path, text) if path else InputError(text) from None
 
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]  # a table in a table has no message of its own
+
+
+def meanings(table: type[BaseModel]) -> dict[str, str]:
+    """The text of each key of a table: of its field, or the one below it in the code.
+
+    pydantic's ``use_attribute_docstrings`` would read the code of all tables at every start of a command.
+    """
+    found: dict[str, str] = {}
+    for each in reversed(table.__mro__):
+        if not issubclass(each, Config) or each is Config:
+            continue
+        try:
+            source = textwrap.dedent(inspect.getsource(each))
+        except OSError:  # made by a function
+            continue
+        (definition,) = ast.parse(source).body
+        assert isinstance(definition, ast.ClassDef)
+        for line, below in itertools.pairwise(definition.body):
+            if (
+                isinstance(line, ast.AnnAssign)
+                and isinstance(line.target, ast.Name)
+                and isinstance(below, ast.Expr)
+                and isinstance(below.value, ast.Constant)
+            ):
+                found[line.target.id] = inspect.cleandoc(str(below.value.value))
+    own = {key: field.description for key, field in table.model_fields.items()}
+    return {key: text for key in own if (text := own[key] or found.get(key))}
 
 
 class KeyedError(InputError):

@@ -96,11 +96,12 @@ def without_effect(scenario: Scenario, result: Result, most_s: float) -> Iterato
 
 
 def _given(model: BaseModel, path: Path) -> Iterator[Path]:
-    """Keys that can be left out and are given, tables before their keys."""
-    for name in model.model_fields_set:
-        field, value = type(model).model_fields[name], getattr(model, name)
-        here = (*path, name)
-        if name in ("policy", "seed") or value == field.get_default(call_default_factory=True):
+    """Keys that can be left out and are given, tables before their keys, in the order in which they are declared."""
+    for name, field in type(model).model_fields.items():
+        value, here = getattr(model, name), (*path, name)
+        if name not in model.model_fields_set or name in ("policy", "seed"):
+            continue
+        if value == field.get_default(call_default_factory=True):
             continue
         if not field.is_required() and name != "policy_options":
             yield here

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from experiments.config import toml_value
 from experiments.scenario.keys_page import meaning
 from experiments.scenario.schema import Scenario
+from simulator.keys import meanings
 
 BEGIN = """\
 # schedlab run scenario.toml
@@ -40,25 +41,23 @@ def template() -> str:
     parts = [BEGIN, _aligned(_keys(scenario, VALUES))]
     for name, values in tables.items():
         parts.append(_aligned([(f"[{name}]", ""), *_keys(getattr(scenario, name), values)]))
-    fields = type(scenario).model_fields.items()
-    others = [(key, field) for key, field in fields if _is_table(field) and key not in tables]
-    parts.append(
-        _aligned((f"# [{key}]", meaning(field.description or "")) for key, field in others)
-    )
+    fields, texts = type(scenario).model_fields.items(), meanings(type(scenario))
+    others = [key for key, field in fields if _is_table(field) and key not in tables]
+    parts.append(_aligned((f"# [{key}]", meaning(texts.get(key, ""))) for key in others))
     return "\n".join(parts)
 
 
 def _keys(table: BaseModel, values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Lines with their meanings: keys with a value, then the others with an example or their default."""
-    fields = type(table).model_fields
+    fields, texts = type(table).model_fields, meanings(type(table))
     for key in sorted(fields, key=lambda key: key not in values):
         field = fields[key]
         if key in values and not isinstance(values[key], dict):
-            text = meaning(field.description or "docs/keys.md has the other kinds")
+            text = meaning(texts.get(key, "docs/keys.md has the other kinds"))
             yield f"{key} = {toml_value(values[key])}", text
         elif key not in values and not _is_table(field):
             value = (field.examples or [field.get_default(call_default_factory=True)])[0]
-            yield f"# {key} = {toml_value(value)}", meaning(field.description or "")
+            yield f"# {key} = {toml_value(value)}", meaning(texts.get(key, ""))
 
 
 def _is_table(field: Any) -> bool:

@@ -23,7 +23,7 @@ from policies.foresight.value import (
     step_gain,
     support,
 )
-from policies.milp.policy import placements_of
+from policies.milp.nodes_of_solution import placements_of
 from policies.milp.tree import Learned
 from policies.registration import register
 from simulator.errors import InputError

@@ -64,14 +64,13 @@ class OnGpus:
         return Decision(placements, keep_running=True, gpus_of=gpus_of)
 
     def _begin(self, view: View) -> None:
-        fixed = view.cluster.node_type_of
-        if fixed is None or view.cluster.is_pool:
+        if view.cluster.is_configurable or view.cluster.is_pool:
             raise InputError(f"{self.name}: expected nodes of fixed types")
         performance = view.workload.performance
         whole = np.ones(len(view.workload))
         self._part = performance.part if isinstance(performance, SharedDuration) else whole
         own = view.cluster.nodes_of(view.controller).tolist()
-        self._gpus = {n: int(view.cluster.node_types[fixed[n]].gpus) for n in own}
+        self._gpus = {n: int(view.cluster.type_of[n].gpus) for n in own}
         self._on = {(n, g): [] for n, count in self._gpus.items() for g in range(count)}
         self._places = {}
         self._workload = view.workload
@@ -97,9 +96,7 @@ class OnGpus:
 
     def _spare(self, view: View, node: int) -> list[float]:
         """CPUs and GB of memory that are free on a node."""
-        fixed = view.cluster.node_type_of
-        assert fixed is not None
-        spec, shares = view.cluster.node_types[fixed[node]], view.shares[node].values()
+        spec, shares = view.cluster.type_of[node], view.shares[node].values()
         return [
             spec.cpus - sum(p.cpus for p in shares),
             spec.memory_gb - sum(p.memory_gb for p in shares),
@@ -113,9 +110,7 @@ class OnGpus:
     def _has_room(self, view: View, job: int, node: int) -> bool:
         if node not in self._free:  # it is down
             return False
-        fixed, types = view.cluster.node_type_of, view.cluster.node_types
-        assert fixed is not None
-        spec, (cpus, memory_gb) = types[fixed[node]], self._beside(view, job)
+        spec, (cpus, memory_gb) = view.cluster.type_of[node], self._beside(view, job)
         free_cpus, free_gb = self._free[node]
         return fits(cpus, free_cpus, spec.cpus) and fits(memory_gb, free_gb, spec.memory_gb)
 

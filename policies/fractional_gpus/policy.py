@@ -209,8 +209,7 @@ def _with_memory(demands: Demands, neighbours: Colocation) -> Demands:
 
 def _machines(cluster: Cluster) -> Machines:
     """The nodes, in whole thousandths of CPUs and bytes; what is not modelled is plenty."""
-    assert cluster.node_type_of is not None
-    types = [cluster.node_types[v] for v in cluster.node_type_of]
+    types = cluster.type_of
 
     def column(values: list[float], scale: float) -> IntArray:
         return np.array(

@@ -177,10 +177,9 @@ class FractionalGpus(Wrapper):
         gpus_of: dict[int, tuple[int, ...]],
     ) -> None:
         """Place what the plan's own nodes have no GPU for; a running job stays where it is, if it can."""
-        types, fixed = view.cluster.node_types, view.cluster.node_type_of
-        assert fixed is not None
+        type_of = view.cluster.type_of
         free = {n: [self._each] * self._gpus[n] for n in view.nodes.tolist()}
-        beside = {n: [types[fixed[n]].cpus, types[fixed[n]].memory_gb] for n in free}
+        beside = {n: [type_of[n].cpus, type_of[n].memory_gb] for n in free}
 
         def take(placement: Placement, gpus: tuple[int, ...]) -> None:
             for g in gpus:
@@ -196,7 +195,7 @@ class FractionalGpus(Wrapper):
             cpus, memory_gb = sum(p.cpus for p in own), sum(p.memory_gb for p in own)
             now = view.running[job][0].node if job in view.running else -1
             for node in sorted(free, key=lambda n: (n != now, n)):
-                room, spec = beside[node], types[fixed[node]]
+                room, spec = beside[node], type_of[node]
                 if not (
                     fits(cpus, room[0], spec.cpus) and fits(memory_gb, room[1], spec.memory_gb)
                 ):

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from policies.goodput.placing import can_run, capacities, nodes_of, place_by_size, placements
+from policies.goodput.emptiest_nodes import capacities, divided
 from policies.goodput.times import ELASTIC, whole_times_s
 from policies.registration import register
 from simulator.model.cluster import FloatArray
@@ -37,9 +37,7 @@ class Afs:
         with np.errstate(divide="ignore"):
             speed = 1.0 / whole_times_s(view, total, max(capacity.values()))
         gpus = dict(zip(view.jobs.tolist(), share_out(speed, view.remaining, total), strict=True))
-        running = {job: nodes_of(shares) for job, shares in view.running.items()}
-        plan = place_by_size(gpus, running, capacity, can_run(view))
-        return Decision(placements(plan, view.cluster))
+        return divided(view, gpus, capacity)
 
 
 def share_out(speed: FloatArray, remaining: FloatArray, total: int) -> list[int]:

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from policies.free_gpus import Nodes
 from policies.goodput.estimate import (
     LEAST_SQUARES,
     Choice,
@@ -19,7 +20,6 @@ from policies.goodput.estimate import (
     StepModel,
     best_batch_sizes,
 )
-from policies.goodput.placing import Nodes
 from policies.goodput.times import node_type_of
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import Placement, View

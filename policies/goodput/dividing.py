@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from policies.free_gpus import FreeGpus, Nodes
 from policies.goodput.agents import Agent, Agents
+from policies.goodput.emptiest_nodes import capacities, nodes_of, placements
 from policies.goodput.estimate import LEAST_SQUARES, Estimator
-from policies.goodput.placing import Nodes, capacities, nodes_of, placements
 from simulator.model.contract import Decision, View
 
 
@@ -147,9 +148,9 @@ def place_apart(
 
 def _places(wanted: int, free: Mapping[int, int], spanned: set[int]) -> list[Nodes]:
     """Possible placements of a job: on the fullest node that has enough, else over nodes, or on fewer GPUs of one."""
-    fits = [node for node, gpus in free.items() if gpus >= wanted]
-    if fits:
-        return [((min(fits, key=lambda node: free[node]), wanted),)]
+    fullest = FreeGpus(free).fullest(wanted)
+    if fullest is not None:
+        return [((fullest, wanted),)]
     found: list[Nodes] = []
     taken, left = [], wanted
     for node in sorted((n for n in free if n not in spanned and free[n]), key=lambda n: -free[n]):

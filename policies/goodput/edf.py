@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from policies.goodput.placing import can_run, capacities, nodes_of, place_by_size, placements
+from policies.goodput.emptiest_nodes import capacities, divided
 from policies.goodput.times import ELASTIC, whole_times_s
 from policies.registration import register
 from simulator.model.contract import Decision, View
@@ -32,9 +32,7 @@ class EdfElastic:
         order = np.argsort(ranks(view.due_s, INSTANT_S), kind="stable").tolist()
         widths = widest_first([np.flatnonzero(known[k]).tolist() for k in order], total)
         gpus = {int(view.jobs[k]): width for k, width in zip(order, widths, strict=True)}
-        running = {job: nodes_of(shares) for job, shares in view.running.items()}
-        plan = place_by_size(gpus, running, capacity, can_run(view))
-        return Decision(placements(plan, view.cluster))
+        return divided(view, gpus, capacity)
 
 
 def widest_first(widths: Iterable[Sequence[int]], free: int) -> list[int]:

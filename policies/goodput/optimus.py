@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import cast
 
-from policies.goodput.placing import can_run, capacities, nodes_of, place_by_size, placements
+from policies.goodput.emptiest_nodes import capacities, divided
 from policies.goodput.times import ELASTIC, whole_times_s
 from policies.registration import register
 from simulator.model.cluster import FloatArray
@@ -39,9 +39,7 @@ class Optimus:
         else:
             gain = _gain_of_times(view, whole_times_s(view, total, per_node))
         gpus = by_marginal_gain(view.jobs.tolist(), total, gain)
-        running = {job: nodes_of(shares) for job, shares in view.running.items()}
-        plan = place_by_size(gpus, running, capacity, can_run(view))
-        return Decision(placements(plan, view.cluster))
+        return divided(view, gpus, capacity)
 
 
 def _gain_of_goodput(model: Goodput, view: View, per_node: int) -> Gain:

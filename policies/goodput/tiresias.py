@@ -7,11 +7,9 @@ Smaller jobs pass larger ones that do not fit.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from policies.goodput.placing import can_run, capacities, nodes_of, place_beside, placements
+from policies.goodput.emptiest_nodes import can_run, capacities, nodes_of, place_beside, placements
 from policies.registration import register
-from policies.waiting import Rank, WaitingJobs
+from policies.waiting import Order
 from simulator.errors import InputError
 from simulator.model.contract import Decision, View
 from simulator.model.tolerances import EQUAL
@@ -41,8 +39,8 @@ class Tiresias:
         self._demoted: dict[int, int] = {}
         """Jobs of the second queue, with their number in the order in which they joined it."""
         self._ran: tuple[int, ...] = ()
-        self._waiting = WaitingJobs(
-            Rank(self._numbers), lambda view, job: view.workload.num_gpus_list[job]
+        self._order = Order(
+            self._number, kind_of=lambda view, job: view.workload.num_gpus_list[job]
         )
 
     def decide(self, view: View) -> Decision:
@@ -51,8 +49,7 @@ class Tiresias:
             held = view.attained_gpu_s_of(job)
             if job in view.active and held >= self._threshold_gpu_s * (1 - EQUAL):
                 self._demoted.setdefault(job, len(self._demoted))
-        self._waiting.refresh(view)
-        line = self._waiting.line(view, also=view.running)
+        line = self._order.line(view, also=view.running)
         capacity, chosen = capacities(view), dict[int, int]()
         free = sum(capacity.values())
         while line and free:
@@ -60,14 +57,13 @@ class Tiresias:
             if gpus <= free:
                 chosen[line.head] = gpus
                 free -= gpus
-            line.next(taken=line.head in chosen)
+            line.next(alike=line.head in chosen)
         self._ran = tuple(chosen)
         kept = {job: nodes_of(view.running[job]) for job in chosen if job in view.running}
         return Decision(
             placements(place_beside(chosen, kept, capacity, can_run(view)), view.cluster)
         )
 
-    def _numbers(self, view: View) -> Callable[[int], float]:
+    def _number(self, view: View, job: int) -> float:
         """The second queue after the first, which is in order of submission."""
-        demoted, first = self._demoted, len(view.workload)
-        return lambda job: first + demoted[job] if job in demoted else job
+        return len(view.workload) + self._demoted[job] if job in self._demoted else job

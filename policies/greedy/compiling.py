@@ -25,7 +25,7 @@ from simulator.model import tolerances
 F = TypeVar("F", bound=Callable[..., Any])
 
 KERNELS = (
-    "chance", "compiling", "construction", "identities", "neighbourhoods", "placing", "plan",
+    "chance", "compiling", "construction", "identities", "neighbourhoods", "nodes_of_solution", "plan",
     "pool", "post_processing", "problem", "queue", "relinking", "search", "state",
 )  # fmt: skip
 """Modules whose text decides what the compiled code does."""

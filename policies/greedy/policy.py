@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, cast
 
 import numpy as np
 
-from policies.greedy.placing import Held, decision_of
+from policies.greedy.nodes_of_solution import Held, decision_of
 from policies.greedy.problem import (
     OBJECTIVES,
     Jobs,

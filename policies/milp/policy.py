@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, cast
 
 import numpy as np
 
 from policies.milp.decision import Answer, check_formulation, decide
-from policies.milp.instance import Assignment, Instance, IntArray
+from policies.milp.instance import Instance
 from policies.milp.model import SolverOptions
-from policies.milp.placing import keep_nodes
+from policies.milp.nodes_of_solution import placements_of
 from policies.milp.solvers import SolverName, check_solver
-from policies.packing import proportional_share
 from policies.registration import register
 from policies.selection import node_price_per_hour, require_configurations
 from simulator.arguments import nonnegative
 from simulator.errors import InputError
-from simulator.model.cluster import Cluster
-from simulator.model.contract import FIXED, Decision, Placement, View
+from simulator.model.contract import Decision, View
 from simulator.model.workload import Workload
 
 
@@ -127,38 +124,6 @@ def instance_of(view: View, rho: float, mu: float, horizon_s: float) -> Instance
         rho=rho,
         mu=mu,
         horizon_s=horizon_s,
-    )
-
-
-def placements_of(assignments: Sequence[Assignment], view: View) -> list[Placement]:
-    """Assignments of an instance as placements on this controller's nodes, few jobs moved."""
-    cluster = view.cluster
-    place = {int(node): i for i, node in enumerate(view.nodes)}
-    index = {int(job): i for i, job in enumerate(view.jobs)}
-    fixed = None
-    if cluster.node_type_of is not None:
-        fixed = [cluster.node_type_of[node] for node in place]
-    current = {}
-    for job, shares in view.running.items():
-        if len(shares) == 1:
-            share = shares[0]
-            i = place[share.node]
-            v = share.node_type if fixed is None else fixed[i]
-            current[index[job]] = (i, v, int(share.gpus))
-    kept = keep_nodes(assignments, current, len(view.nodes), fixed)
-    return [_placement(a, view.jobs, view.nodes, cluster) for a in kept]
-
-
-def _placement(a: Assignment, jobs: IntArray, nodes: IntArray, cluster: Cluster) -> Placement:
-    """CPUs and memory, where they are modelled, in proportion to the GPUs."""
-    cpus, memory_gb = proportional_share(cluster.node_types[a.node_type], a.gpus)
-    return Placement(
-        job=int(jobs[a.job]),
-        node=int(nodes[a.node]),
-        gpus=a.gpus,
-        node_type=a.node_type if cluster.is_configurable else FIXED,
-        cpus=cpus,
-        memory_gb=memory_gb,
     )
 
 

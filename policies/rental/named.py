@@ -20,15 +20,21 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from policies.packing import proportional_share
+from policies.free_gpus import FreeGpus
 from policies.registration import register
 from policies.rental.online import Equi, HeSrpt, OwnWidth, Srpt, mixed_width
 from policies.rental.widths import optimal_widths, whole_gpu_widths
 from simulator.arguments import nonnegative
 from simulator.errors import InputError
-from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
-from simulator.model.contract import FIXED, NO_CHANGE, Decision, Placement, View
+from simulator.model.cluster import (
+    SECONDS_PER_HOUR,
+    Cluster,
+    FloatArray,
+    IntArray,
+)
+from simulator.model.contract import NO_CHANGE, Decision, View
 from simulator.model.performance import SpeedupCurve
+from simulator.model.placement import in_proportion
 from simulator.model.speedup import Speedup, WholeGpus
 from simulator.model.workload import Workload
 from simulator.workloads.job_types import JobType
@@ -193,19 +199,15 @@ class WidthOnNodes:
             return NO_CHANGE
         if self._widths is None:
             self._widths = widths_on_nodes(view.workload, view.cluster, self.utilisation)
-        fixed = view.cluster.node_type_of
-        assert fixed is not None
-        free = {n: int(view.free_gpus[n]) for n in view.nodes.tolist()}
+        free = FreeGpus({n: int(view.free_gpus[n]) for n in view.nodes.tolist()})
         placements = []
         for job in view.waiting:
             width = int(self._widths[job])
-            fitting = [(gpus, n) for n, gpus in free.items() if gpus >= width]
-            if not fitting:
+            node = free.fullest(width)
+            if node is None:
                 break
-            node = min(fitting)[1]
             free[node] -= width
-            spec = view.cluster.node_types[fixed[node]]
-            placements.append(Placement(job, node, width, FIXED, *proportional_share(spec, width)))
+            placements.append(in_proportion(job, node, width, view.cluster.type_of[node]))
         return Decision(placements, keep_running=True) if placements else NO_CHANGE
 
 

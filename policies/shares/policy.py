@@ -9,19 +9,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from policies.packing import proportional_share
 from policies.registration import register
 from policies.shares import gandiva, optimal
 from policies.shares.allox import allox, check_queue, in_order
 from policies.shares.hierarchical import check_within, hierarchical_fairness
+from policies.shares.nodes_of_round import place
 from policies.shares.one_type import check_solution
-from policies.shares.placing import place
 from policies.shares.problem import Active, Pairs, Shares
 from policies.shares.rounds import Chosen, RoundRules, ShareRounds, Unit, jobs_of
 from simulator import Decision, InputError, View
 from simulator.arguments import one_of
-from simulator.model.cluster import FloatArray
-from simulator.model.contract import LEAST_AGAIN_S
+from simulator.model.cluster import FloatArray, proportional_share
+from simulator.model.contract import LEAST_AGAIN_S, Changes
 from simulator.model.rounds import Progress
 
 NEEDS = ("servers", "fixed-demand", "one-kind")
@@ -84,6 +83,8 @@ class SharePolicy:
         self._runs: dict[Unit, int] = {}
         self._pairs: list[tuple[int, int]] = []
         self._begin_s = -math.inf
+        self._changes: Changes | None = None
+        self._mark = 0
 
     @property
     def _jobs(self) -> list[int]:
@@ -131,8 +132,10 @@ class SharePolicy:
 
     def _end_pairs(self, view: View, rounds: ShareRounds) -> None:
         """Pairs that do not fit on a GPU any more, since their batches have grown."""
-        for pair in [unit for unit in rounds.shares if isinstance(unit, tuple)]:
-            types = [k for k, share in zip(self._types, rounds.shares[pair], strict=True) if share]
+        for pair in list(rounds.pairs):
+            types = [
+                k for k, share in zip(self._types, rounds.share_of(pair), strict=True) if share
+            ]
             speeds = [view.rounds.progress.speeds_beside(pair, k) for k in types]
             if any(speed[0, 1] == 0 or speed[1, 0] == 0 for speed in speeds):
                 rounds.forget(pair)
@@ -162,13 +165,20 @@ class SharePolicy:
 
     def _update(self, view: View, rounds: ShareRounds) -> None:
         """Jobs that have come and gone since the last round."""
-        for job in [job for job in rounds.gpus_of if job not in view.active]:
+        changes, here = view.queue_changes, rounds.gpus_of
+        joined, self._mark = changes.since(self._mark if changes is self._changes else -1)
+        self._changes = changes
+        came = sorted({job for job in joined or () if job in view.active and job not in here})
+        gone = [j for unit in self._runs for j in jobs_of(unit) if j not in view.active]
+        if joined is None or len(here) + len(came) - len(gone) != view.num_active:
+            came = [job for job in view.jobs.tolist() if job not in here]
+            gone = [job for job in here if job not in view.active]  # also jobs that left the queue
+        for job in gone:
             rounds.remove(job)
-        for job in view.jobs.tolist():
-            if job not in rounds.gpus_of:
-                self._rates[job] = self._rates_of(view, job)
-                runs_on = [rate > 0 for rate in self._rates[job]]
-                rounds.submit(job, int(view.workload.num_gpus[job]), runs_on)
+        for job in came:
+            self._rates[job] = self._rates_of(view, job)
+            runs_on = [rate > 0 for rate in self._rates[job]]
+            rounds.submit(job, int(view.workload.num_gpus[job]), runs_on)
 
     def _rates_of(self, view: View, job: int) -> list[float]:
         """Parts of the job's work that are done in a second, on each type."""
@@ -200,8 +210,7 @@ class SharePolicy:
         jobs = self._jobs
         if _progress(view) is not None:  # batch sizes change
             self._rates |= {job: self._rates_of(view, job) for job in jobs}
-        place_of = {job: i for i, job in enumerate(view.jobs.tolist())}
-        rows = [place_of[job] for job in jobs]
+        rows = np.searchsorted(view.jobs, jobs)
         weight = view.weight_per_s[rows] if self.weighted else np.ones(len(jobs))
         active = Active(
             np.array([self._rates[job] for job in jobs]),
@@ -414,7 +423,7 @@ class AlloX(SharePolicy):
     def _share_of(self, job: int) -> int:
         """Type on which a job has a share, wherever it runs; -1: none."""
         assert self._rounds is not None
-        shares = self._rounds.shares.get(job, ())
+        shares = self._rounds.share_of(job)
         return shares.index(1.0) if 1.0 in shares else -1
 
 

@@ -6,7 +6,7 @@ least of their share go first. What the paper leaves open is an option with a na
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Literal, NamedTuple, get_args
@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from simulator.errors import InputError
+from simulator.model.cluster import FloatArray
 from simulator.model.ranks import ranks
 from simulator.model.tolerances import INSTANT_S
 
@@ -26,6 +27,8 @@ takes priorities that differ by rounding for equal.
 
 ROUNDED = 1e-5
 """What the shares of a job may have above 1, since each is rounded."""
+FIRST = 2
+"""Units that are sorted at a time, for each GPU."""
 TYPE_SEED = 5
 """Of the random orders of types: that of the published runs with seed 0."""
 
@@ -100,7 +103,7 @@ class ShareRounds:
     Attributes
     ----------
     gpus_of : GPUs of each job that is here, in order of submission.
-    shares : ``(K,)`` shares of each job and of pairs, as of the last reset.
+    pairs : pairs that have a share.
     """
 
     def __init__(self, capacity: Sequence[int], rules: RoundRules | None = None) -> None:
@@ -108,10 +111,14 @@ class ShareRounds:
         self._largest = max(capacity)
         self.rules = rules or RoundRules()
         self.gpus_of: dict[int, int] = {}
-        self.shares: dict[Unit, tuple[float, ...]] = {}
-        self._received: dict[Unit, list[float]] = {}
-        self._deficit: dict[Unit, list[float]] = {}
+        self.pairs: list[tuple[int, int]] = []
         self._runs_on: dict[int, tuple[bool, ...]] = {}
+        self._units: list[Unit] = []
+        self._row: dict[Unit, int] = {}
+        self._came: list[int] = []
+        # ``(U, K)``, rows as in `_units`; those of what is not here any more are 0.
+        self._share, self._received, self._deficit = np.zeros((3, 0, len(capacity)))
+        self._may_fill = np.zeros((0, len(capacity)), dtype=np.bool_)
         self._reset_s = 0.0
         self._stale = False
         self._types = Random(TYPE_SEED)
@@ -135,21 +142,43 @@ class ShareRounds:
             )
         self.gpus_of[job] = gpus
         self._runs_on[job] = tuple(runs_on or [True] * len(self.capacity))
-        self._received[job] = [self._credit_s] * len(self.capacity)
-        self._deficit[job] = [0.0] * len(self.capacity)
+        self._came.append(job)
         self._stale = True
 
     def remove(self, job: int) -> None:
         """A job has ended, and so have its pairs."""
         del self.gpus_of[job], self._runs_on[job]
-        for unit in [unit for unit in self._received if job in jobs_of(unit)]:
-            self.forget(unit)
+        self.forget(job)
+        for pair in [pair for pair in self.pairs if job in pair]:
+            self.forget(pair)
 
     def forget(self, unit: Unit) -> None:
         """A job or a pair has no share any more, so others may have it from the next reset on."""
-        for table in (self.shares, self._received, self._deficit):
-            table.pop(unit, None)
+        self._enter()
+        row = self._row.pop(unit)
+        for table in (self._share, self._received, self._deficit, self._may_fill):
+            table[row] = 0
+        if isinstance(unit, tuple):
+            self.pairs.remove(unit)
         self._stale = True
+
+    def share_of(self, unit: Unit) -> tuple[float, ...]:
+        """``(K,)`` shares of a job or a pair, as of the last reset; 0 where it has none."""
+        self._enter()
+        return tuple(self._share[self._row[unit]].tolist())
+
+    def _enter(self) -> None:
+        """Rows for the jobs that came since the last reset: without a share, with the credit."""
+        if not self._came:
+            return
+        none = np.zeros((len(self._came), len(self.capacity)))
+        self._row |= {job: len(self._units) + i for i, job in enumerate(self._came)}
+        self._units += self._came
+        self._came = []
+        self._share = np.concatenate([self._share, none])
+        self._received = np.concatenate([self._received, none + self._credit_s])
+        self._deficit = np.concatenate([self._deficit, none])
+        self._may_fill = np.concatenate([self._may_fill, none > 0])
 
     def expire(self) -> None:
         """Shares are computed anew in the next round, as when jobs come or go."""
@@ -171,25 +200,32 @@ class ShareRounds:
 
         Raises InputError where shares exceed the time of a job.
         """
-        elapsed_s, credit_s = now_s - self._reset_s, self._credit_s
-        for unit, old in self.shares.items():
-            deficit, received = self._deficit[unit], self._received[unit]
-            for k, share in enumerate(old):
-                deficit[k] += share * elapsed_s - (received[k] - credit_s)
-        self.shares = {unit: tuple(map(float, row)) for unit, row in shares.items()}
-        for unit, row in self.shares.items():
-            if not (min(row) >= 0 and sum(row) <= 1 + ROUNDED):
-                raise InputError(
-                    f"shares of job {unit} are {row}, expected numbers >= 0 with a sum of at most 1"
-                )
-        types = len(self.capacity)
-        self._received = {unit: [credit_s] * types for unit in shares}
-        self._deficit = {unit: self._deficit.get(unit) or [0.0] * types for unit in shares}
+        self._enter()
+        table = np.array(list(shares.values())).reshape(len(shares), len(self.capacity))
+        good = (table >= 0).all(axis=1) & (table.sum(axis=1) <= 1 + ROUNDED)
+        if not good.all():
+            unit = list(shares)[int(np.argmin(good))]
+            raise InputError(
+                f"shares of job {unit} are {tuple(map(float, shares[unit]))}, expected numbers >= 0 "
+                "with a sum of at most 1"
+            )
+        elapsed_s = now_s - self._reset_s
+        deficit = self._deficit + (self._share * elapsed_s - (self._received - self._credit_s))
+        deficit = np.concatenate([deficit, np.zeros((1, len(self.capacity)))])  # of new pairs
+        self._deficit = deficit[[self._row.get(unit, -1) for unit in shares]]
+        self._share, self._received = table, np.full(table.shape, self._credit_s)
+        self._units = list(shares)
+        self._row = {unit: row for row, unit in enumerate(shares)}
+        self.pairs = [unit for unit in shares if isinstance(unit, tuple)]
+        nowhere = (False,) * len(self.capacity)
+        runs_on = [nowhere if isinstance(u, tuple) else self._runs_on[u] for u in shares]
+        self._may_fill = np.array(runs_on, dtype=np.bool_).reshape(table.shape) & (table == 0)
         self._reset_s, self._stale = now_s, False
 
     def received(self, unit: Unit, gpu_type: int, seconds: float) -> None:
         """A job or a pair has run."""
-        self._received[unit][gpu_type] += seconds
+        self._enter()
+        self._received[self._row[unit], gpu_type] += seconds
 
     def choose(self) -> list[Chosen]:
         """Jobs of the next round, those of most GPUs first, by priority among equals.
@@ -199,8 +235,10 @@ class ShareRounds:
         chosen: list[Chosen] = []
         placed: set[int] = set()
         free = list(self.capacity)
+        self._enter()
         for k, order in self._passes():
-            for unit in order(k) if free[k] else ():
+            for row in order(k) if free[k] else ():
+                unit = self._units[row]
                 jobs = jobs_of(unit)
                 gpus = self.gpus_of[jobs[0]]
                 if gpus <= free[k] and placed.isdisjoint(jobs):
@@ -212,8 +250,8 @@ class ShareRounds:
         chosen.sort(key=lambda each: (each.gpu_type, -each.gpus))
         return chosen
 
-    def _passes(self) -> list[tuple[int, Callable[[int], list[Unit]]]]:
-        """Types in the order in which they are served, each with an order of jobs."""
+    def _passes(self) -> list[tuple[int, Callable[[int], Iterable[int]]]]:
+        """Types in the order in which they are served, each with an order of rows."""
         types = list(range(len(self.capacity)))
         if self.rules.shuffle_types:
             self._types.shuffle(types)
@@ -222,38 +260,36 @@ class ShareRounds:
             return [(k, order) for k in types for order in orders]
         return [(k, order) for order in orders for k in types]
 
-    def priorities(self, gpu_type: int) -> dict[Unit, float]:
-        """Priority of each job and pair that has a share: that share over the part of the time received."""
-        k, credit_s = gpu_type, self._credit_s
-        total = sum(received[k] for received in self._received.values())
-        found = {}
-        for unit, shares in self.shares.items():
-            received = self._received[unit][k]
-            if received == 0 or (self.rules.unserved_first and received == credit_s):
-                found[unit] = 1e9 * shares[k]
-            else:
-                found[unit] = shares[k] / (received / total)
-        return found
+    def _priorities(self, k: int) -> FloatArray:
+        """``(U,)`` share of a type over the part of the time received; 0 where there is no share."""
+        share, received = self._share[:, k], self._received[:, k]
+        first = received == 0
+        if self.rules.unserved_first:
+            first |= received == self._credit_s
+        total = np.cumsum(received)[
+            -1:
+        ]  # one after the other: the order of a sum decides its last bit
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(first, 1e9 * share, share / (received / total))
 
-    def _without_share(self, k: int) -> list[Unit]:
+    def _without_share(self, k: int) -> list[int]:
         """Jobs whose share of a type is 0, those of most deficit first."""
-        jobs: list[Unit] = [
-            job
-            for job, runs_on in self._runs_on.items()
-            if runs_on[k] and job in self.shares and not self.shares[job][k]
-        ]
-        deficit_s = [-self._deficit[job][k] for job in jobs]
-        return [jobs[i] for i in np.argsort(ranks(deficit_s, INSTANT_S), kind="stable").tolist()]
+        rows = np.flatnonzero(self._may_fill[:, k])
+        place = ranks(-self._deficit[rows, k], INSTANT_S)
+        return list(rows[np.argsort(place, kind="stable")].tolist())
 
-    def _by_priority(self, k: int) -> list[Unit]:
-        priority = self.priorities(k)
-        units = [unit for unit, value in priority.items() if value > 0]
+    def _by_priority(self, k: int) -> Iterator[int]:
+        """Jobs and pairs of a share, those of most priority first; the others are sorted when they are asked for."""
+        priority = self._priorities(k)
+        rows = np.flatnonzero(priority > 0)
         if self.rules.tie_break == "submission":
-            place = ranks([-priority[unit] for unit in units])
-            return [units[i] for i in np.argsort(place, kind="stable").tolist()]
-        deficit, shares = self._deficit, self.shares
-        return sorted(
-            units,
-            key=lambda unit: (priority[unit], deficit[unit][k], shares[unit][k]),
-            reverse=True,
-        )
+            place = ranks(-priority[rows])
+            yield from rows[np.argsort(place, kind="stable")].tolist()
+            return
+        while len(rows):
+            first, rows, most = rows, rows[:0], FIRST * self.capacity[k]
+            if len(first) > most:
+                is_first = priority[first] >= np.partition(priority[first], -most)[-most]
+                first, rows = first[is_first], first[~is_first]
+            keys = (self._share[first, k], self._deficit[first, k], priority[first])
+            yield from first[np.lexsort([-key for key in keys])].tolist()

@@ -22,9 +22,8 @@ from typing import cast
 
 from policies.registration import register
 from policies.registry import make_policy
-from policies.synergy.mechanisms import Greedy, Proportional, Tune
+from policies.synergy.mechanisms import PLACEMENT, Greedy, PlacementRule, Proportional, Tune
 from policies.synergy.orderings import ORDERINGS, RELEASED
-from policies.synergy.placing import PLACEMENT, PlacementRule
 from policies.synergy.policy import Synergy
 from policies.synergy.servers import Mechanism
 from policies.synergy.static import Static

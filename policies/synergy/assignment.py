@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from policies.synergy.demand import Kinds, Share
-from policies.synergy.packing import Slot
 from policies.synergy.servers import Packed, Signature
+from policies.synergy.slots import Slot
 from simulator import Placement
 from simulator.model.cluster import IntArray
 

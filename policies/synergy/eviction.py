@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from policies.synergy.demand import Share
-from policies.synergy.packing import Packing, Slot
+from policies.synergy.slots import Packing, Slot
 from simulator.model.ranks import ranked
 from simulator.model.tolerances import CAPACITY, EQUAL
 

@@ -17,8 +17,8 @@ import numpy as np
 from policies.milp.model import Builder, SolverOptions
 from policies.milp.solvers import SolverName, check_solver, solve
 from policies.synergy.demand import Capacity, Share
-from policies.synergy.packing import Packing, Slot
 from policies.synergy.servers import Group, Mechanism, Packed, Servers, runnable, signatures_of
+from policies.synergy.slots import Packing, Slot
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.ranks import ranked
 from simulator.model.tolerances import PIECES

@@ -16,7 +16,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from policies.synergy.demand import Capacity, Kind, Kinds, Share
-from policies.synergy.packing import Packing, Slot
+from policies.synergy.slots import Packing, Slot
 from simulator.model.cluster import IntArray
 
 Signature = tuple[tuple[int, Share, float], ...]

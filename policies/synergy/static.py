@@ -12,8 +12,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from policies.synergy.packing import Packing, Slot
 from policies.synergy.servers import Mechanism, Packed, Servers, signatures_of
+from policies.synergy.slots import Packing, Slot
 from simulator.model.cluster import IntArray
 
 

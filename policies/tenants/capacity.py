@@ -8,7 +8,8 @@ from collections.abc import Hashable
 import numpy as np
 
 from policies.registration import register
-from policies.tenants.free_capacity import TenantCapacity, tenants_of, waiting_by_tenant
+from policies.serving import Service
+from policies.tenants.queues import gpus_held, queue_of_tenants, tenants_of
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import NO_CHANGE, Decision, View
 from simulator.model.ranks import Levels
@@ -39,7 +40,7 @@ class Capacity:
 
     def __init__(self, reclaim: bool = True) -> None:
         self._reclaim = reclaim
-        self._waiting = waiting_by_tenant()
+        self._order = queue_of_tenants()
 
     def decide(self, view: View) -> Decision:
         """Choose who runs, those within their quota first."""
@@ -47,7 +48,7 @@ class Capacity:
             return NO_CHANGE
         tenants = tenants_of(view)
         gpus_of = view.workload.num_gpus.item
-        capacity = TenantCapacity(view, tenants)
+        service = Service(view)
         left = self._own_quota(view)
         kept: list[int] = []
         for job in view.running:
@@ -57,38 +58,37 @@ class Capacity:
             if is_within or not self._reclaim:
                 kept.append(job)
         for job in kept:
-            capacity.keep(job)
-        borrowers = [job for job in view.running if job not in capacity.chosen]
+            service.keep(job)
+        borrowers = [job for job in view.running if job not in service.chosen]
         if view.free_gpus_total < 1 and not borrowers:
             return NO_CHANGE
         for job in borrowers:
-            capacity.keep(job)
-        self._waiting.refresh(view)
-        self._start_within(capacity, view, left, borrowers)
-        self._lend(capacity, view)
-        if not any(job in view.waiting for job in capacity.chosen):
+            service.keep(job)
+        self._start_within(service, view, left, borrowers)
+        self._lend(service, view)
+        if not any(job in view.waiting for job in service.chosen):
             return NO_CHANGE
-        return Decision(capacity.placements())
+        return Decision(service.fewest_moves())
 
     def _start_within(
-        self, capacity: TenantCapacity, view: View, left: FloatArray, borrowers: list[int]
+        self, service: Service, view: View, left: FloatArray, borrowers: list[int]
     ) -> None:
         """Start waiting jobs within what is left of the quotas, as they queue; borrowers make room."""
-        line = self._waiting.line(view)
+        line = self._order.line(view)
         in_vain: set[Hashable] = set()
         while line:
             job, (t, demand) = line.head, line.kind
             gpus = view.workload.num_gpus.item(job)
             if gpus > left[t]:
-                line.next(taken=False)
+                line.next(alike=False)
                 continue
             left[t] -= gpus
-            if demand not in in_vain and not capacity.start(job):
+            if demand not in in_vain and not service.start(job):
                 in_vain.add(demand)
-                if self._take_back(capacity, borrowers, job):
+                if self._take_back(service, borrowers, job):
                     in_vain.clear()
             # Without a quota nothing is used up by jobs that wait.
-            line.next(taken=job in capacity.chosen or bool(left[t] < math.inf))
+            line.next(alike=job in service.chosen or bool(left[t] < math.inf))
 
     def _own_quota(self, view: View) -> FloatArray:
         """``(T,)`` quotas on this controller's part of the nodes; limits are kept before the queue."""
@@ -97,26 +97,30 @@ class Capacity:
             return np.full(len(tenants), np.inf)
         return np.asarray(tenants.quota * (len(view.nodes) / view.cluster.num_nodes))
 
-    def _take_back(self, capacity: TenantCapacity, borrowers: list[int], job: int) -> bool:
+    def _take_back(self, service: Service, borrowers: list[int], job: int) -> bool:
         """Stop borrowers, the latest first, until a job fits; none where that does not help."""
         stopped: list[int] = []
         for other in reversed(borrowers):
-            if other not in capacity.chosen:
+            if other not in service.chosen:
                 continue
-            capacity.put_back(other)
+            service.put_back(other)
             stopped.append(other)
-            if capacity.start(job):
+            if service.start(job):
                 break
         for other in reversed(stopped):
-            capacity.keep(other)  # who still fits beside it goes on
-        return job in capacity.chosen
+            service.keep(other)  # who still fits beside it goes on
+        return job in service.chosen
 
-    def _lend(self, capacity: TenantCapacity, view: View) -> None:
+    def _lend(self, service: Service, view: View) -> None:
         """Lend idle GPUs to the tenant with the smallest part of its quota in use."""
-        quota, level = tenants_of(view).quota, Levels(None).of
-        lines = self._waiting.lines(view, lambda kind: kind[0])
-        while lines and capacity.free.total_gpus >= 1:
-            t = min(lines, key=lambda t: (level(float(capacity.gpus[t] / quota[t])), t))
-            lines[t].next(taken=capacity.start(lines[t].head))
+        tenants, level = tenants_of(view), Levels(None).of
+        held = gpus_held(view, tenants, service.chosen)
+        lines = self._order.lines(view, lambda kind: kind[0])
+        while lines and service.free.total_gpus >= 1:
+            t = min(lines, key=lambda t: (level(float(held[t] / tenants.quota[t])), t))
+            job = lines[t].head
+            is_started = service.start(job)
+            held[t] += view.workload.num_gpus_list[job] if is_started else 0
+            lines[t].next(alike=is_started)
             if not lines[t]:
                 del lines[t]

@@ -14,7 +14,8 @@ from collections import deque
 import numpy as np
 
 from policies.registration import register
-from policies.tenants.free_capacity import TenantCapacity, demands, tenants_of, waiting_by_tenant
+from policies.serving import Service
+from policies.tenants.queues import demands, queue_of_tenants, tenants_of
 from policies.waiting import Line
 from simulator.features.tenants import Tenants
 from simulator.model.cluster import FloatArray
@@ -41,7 +42,7 @@ class ByShare:
         self.name = name
         self._dominant = dominant
         self._preemptive = preemptive
-        self._waiting = waiting_by_tenant()
+        self._order = queue_of_tenants()
         self._workload: Workload | None = None
         self._has: FloatArray = np.zeros((0, 1))
 
@@ -52,7 +53,7 @@ class ByShare:
         ):
             return NO_CHANGE
         tenants = tenants_of(view)
-        capacity = TenantCapacity(view, tenants)
+        service = Service(view)
         if self._workload is not view.workload:
             self._workload, self._has = view.workload, self._shares_per_job(view)
         share = np.zeros((len(tenants), self._has.shape[1]))
@@ -60,21 +61,17 @@ class ByShare:
         for job in view.running:
             if self._preemptive:
                 queues[tenants.of[job]].append(job)
-            elif capacity.keep(job):
+            elif service.keep(job):
                 share[tenants.of[job]] += self._has[job]
-        self._waiting.refresh(view)
-        self._fill(
-            capacity, tenants, queues, self._waiting.lines(view, lambda kind: kind[0]), share
-        )
-        chosen = capacity.chosen
+        self._fill(service, tenants, queues, self._order.lines(view, lambda kind: kind[0]), share)
         if self._preemptive:
-            return Decision(capacity.placements())
-        new = [p for job, shares in chosen.items() if job in view.waiting for p in shares]
+            return Decision(service.fewest_moves())
+        new = {job: shares for job, shares in service.chosen.items() if job in view.waiting}
         return Decision(new, keep_running=True) if new else NO_CHANGE
 
     def _fill(
         self,
-        capacity: TenantCapacity,
+        service: Service,
         tenants: Tenants,
         running: list[deque[int]],
         waiting: dict[int, Line],
@@ -88,10 +85,10 @@ class ByShare:
 
         first = [entry(t) for t, own in enumerate(running) if own or waiting.get(t)]
         heapq.heapify(first)
-        while first and capacity.free.total_gpus >= 1:
+        while first and service.free.total_gpus >= 1:
             t = first[0][1]
             job = running[t][0] if running[t] else waiting[t].head
-            is_taken = capacity.start(job)
+            is_taken = service.start(job)
             if is_taken:
                 share[t] += self._has[job]
             if running[t]:
@@ -107,11 +104,9 @@ class ByShare:
         """``(J, R)`` what each job has of all there is, by resource."""
         gpus, cpus, memory_gb = demands(view.workload)
         cluster = view.cluster
-        assert cluster.node_type_of is not None
-        types = [cluster.node_types[v] for v in cluster.node_type_of]
         columns = [gpus / cluster.total_gpus]
         for name, column in (("cpus", cpus), ("memory_gb", memory_gb)):
-            total = sum(float(getattr(t, name)) for t in types)
+            total = sum(float(getattr(t, name)) for t in cluster.type_of)
             if self._dominant and math.isfinite(total):
                 columns.append(column / total)
         return np.column_stack(columns)

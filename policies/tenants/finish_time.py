@@ -8,7 +8,9 @@ import numpy as np
 
 from policies.orders import whole_durations_s
 from policies.registration import register
-from policies.tenants.free_capacity import TenantCapacity, by_tenant, tenants_of
+from policies.serving import Service
+from policies.tenants.queues import by_tenant, tenants_of
+from policies.waiting import Given
 from simulator.arguments import part
 from simulator.errors import InputError
 from simulator.features.tenants import Tenants
@@ -57,33 +59,30 @@ class FinishTimeFair:
         ends = [t for t in self._until.values() if t > until_s]
         if not view.waiting:
             return NO_CHANGE
-        capacity = TenantCapacity(view, tenants)
+        service = Service(view)
         held = [j for j in view.running if self._until.get(j, now_s) > until_s]
         for job in held:
-            capacity.keep(job)
-        self.offer(view, capacity, tenants)
-        for job in capacity.chosen:
+            service.keep(job)
+        self.offer(view, service, tenants)
+        for job in service.chosen:
             if self._until.get(job, now_s) <= until_s:
                 self._until[job] = now_s + self._lease_s
                 ends.append(now_s + self._lease_s)
         again_s = max(LEAST_AGAIN_S, min(ends) - now_s) if ends else None
-        return Decision(capacity.placements(), again_s=again_s)
+        return Decision(service.fewest_moves(), again_s=again_s)
 
-    def offer(self, view: View, capacity: TenantCapacity, tenants: Tenants) -> None:
+    def offer(self, view: View, service: Service, tenants: Tenants) -> None:
         """Start jobs on what is free: those of the worst-off tenants first, the worst-off before the others."""
         rho = self.rho_of_jobs(view, tenants)
         worst = np.array([rho[j].max(initial=-math.inf) for j in by_tenant(view, tenants)])
         offered = self.worst_off(np.flatnonzero(np.isfinite(worst)), worst)
-        active = [j for j in (*view.running, *view.waiting) if j not in capacity.chosen]
+        active = [j for j in (*view.running, *view.waiting) if j not in service.chosen]
         place = dict(zip(active, ranks(-rho[active]).tolist(), strict=True))
         order = sorted(
             active,
             key=lambda j: (int(tenants.of[j]) not in offered, place[j], j not in view.running, j),
         )
-        for job in order:
-            if capacity.free.total_gpus < 1:
-                break
-            capacity.start(job)
+        service.fill(Given(view, order))
 
     def worst_off(self, some: IntArray, rho: FloatArray) -> list[int]:
         """The fraction ``1 - fairness`` of some tenants with the largest rho, one at least."""

@@ -8,9 +8,10 @@ import numpy as np
 
 from policies.orders import whole_durations_s
 from policies.registration import register
+from policies.serving import Service
 from policies.tenants.auction import largest_product, parts_kept
 from policies.tenants.finish_time import FinishTimeFair, demand_and_part
-from policies.tenants.free_capacity import TenantCapacity, by_tenant
+from policies.tenants.queues import by_tenant, gpus_held
 from simulator.features.tenants import Tenants
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.contract import View
@@ -39,11 +40,11 @@ class Themis(FinishTimeFair):
 
     name = "themis"
 
-    def offer(self, view: View, capacity: TenantCapacity, tenants: Tenants) -> None:
+    def offer(self, view: View, service: Service, tenants: Tenants) -> None:
         """Hold the auction, then give away what is left."""
         rho = self.rho_of_jobs(view, tenants)
         asking = [
-            np.array([j for j in queue if j not in capacity.chosen], dtype=np.int64)
+            np.array([j for j in queue if j not in service.chosen], dtype=np.int64)
             for queue in by_tenant(view, tenants)
         ]
         queues = [js[np.argsort(ranks(-rho[js]), kind="stable")].tolist() for js in asking]
@@ -52,23 +53,23 @@ class Themis(FinishTimeFair):
             return
         worst = np.array([rho[queue].max(initial=-math.inf) for queue in queues])
         bidders = self.worst_off(wanting, worst)
-        self._auction(view, capacity, tenants, bidders, queues)
+        self._auction(view, service, tenants, bidders, queues)
         others = [t for t in wanting.tolist() if t not in bidders]
         for group in (others, bidders):
-            _give_at_random(view, capacity, {t: [*queues[t]] for t in group})
+            _give_at_random(view, service, {t: [*queues[t]] for t in group})
 
     def _auction(
         self,
         view: View,
-        capacity: TenantCapacity,
+        service: Service,
         tenants: Tenants,
         bidders: list[int],
         queues: list[list[int]],
     ) -> None:
         gpus_of = view.workload.num_gpus
-        free = int(capacity.free.total_gpus)
+        free = int(service.free.total_gpus)
         usable = [_usable(gpus_of[queues[t]].tolist(), free) for t in bidders]
-        values = _values(view, capacity, tenants, bidders, usable)
+        values = _values(view, service, tenants, bidders, usable)
         won = largest_product(values)
         kept = parts_kept(values, won)
         for t, budget, part in zip(bidders, won, kept.tolist(), strict=True):
@@ -76,7 +77,7 @@ class Themis(FinishTimeFair):
                 if gpus_of[job] <= budget:
                     budget -= int(gpus_of[job])
                     if part >= 1 or view.rng.random() < part:
-                        capacity.start(job)
+                        service.start(job)
 
 
 def _usable(demands: list[int], free: int) -> IntArray:
@@ -94,7 +95,7 @@ def _usable(demands: list[int], free: int) -> IntArray:
 
 def _values(
     view: View,
-    capacity: TenantCapacity,
+    service: Service,
     tenants: Tenants,
     bidders: list[int],
     usable: list[IntArray],
@@ -103,6 +104,7 @@ def _values(
     jobs, of = view.jobs, tenants.of[view.jobs]
     duration_s = whole_durations_s(view.workload)[jobs]
     _, part = demand_and_part(view, tenants)
+    held = gpus_held(view, tenants, service.chosen)
     rows = []
     for t, uses in zip(bidders, usable, strict=True):
         own = of == t
@@ -110,16 +112,16 @@ def _values(
         alone_s = max(duration_s[own].max(), (gpus * duration_s[own]).sum() / part[t])
         waited_s = view.now_s - view.submit_s[own].min()
         with np.errstate(divide="ignore"):
-            rest_s = np.maximum(left_s.max(), (gpus * left_s).sum() / (capacity.gpus[t] + uses))
+            rest_s = np.maximum(left_s.max(), (gpus * left_s).sum() / (held[t] + uses))
         rows.append(alone_s / (waited_s + rest_s))
     return np.array(rows)
 
 
-def _give_at_random(view: View, capacity: TenantCapacity, queues: dict[int, list[int]]) -> None:
+def _give_at_random(view: View, service: Service, queues: dict[int, list[int]]) -> None:
     """Job by job to a tenant drawn from those with jobs left; who does not fit is passed by."""
-    queues = {t: [j for j in queue if j not in capacity.chosen] for t, queue in queues.items()}
-    while capacity.free.total_gpus >= 1:
+    queues = {t: [j for j in queue if j not in service.chosen] for t, queue in queues.items()}
+    while service.free.total_gpus >= 1:
         some = [t for t, queue in queues.items() if queue]
         if not some:
             return
-        capacity.start(queues[some[int(view.rng.integers(len(some)))]].pop(0))
+        service.start(queues[some[int(view.rng.integers(len(some)))]].pop(0))

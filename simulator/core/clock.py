@@ -46,6 +46,9 @@ def without_noise(time_s: float) -> float:
     return near_s if abs(time_s - near_s) < 1e-9 else time_s
 
 
+_step = Environment.step
+
+
 class Clock(Environment):
     """A SimPy environment with events at absolute times, and instants of a length."""
 
@@ -55,11 +58,11 @@ class Clock(Environment):
     def step(self) -> None:
         """Let the next event happen; before the first of an instant, bring all of it to one time."""
         queue = self._queue
-        if len(queue) > 1 and queue[0][0] > self._now:
+        if queue and queue[0][0] > self._now and len(queue) > 1:
             end_s = queue[0][0] + INSTANT_S
             if queue[1][0] < end_s or (len(queue) > 2 and queue[2][0] < end_s):
                 self._gather(end_s)
-        super().step()
+        _step(self)
 
     def _gather(self, end_s: float) -> None:
         """Put all events before ``end_s`` at the latest of their times."""
@@ -81,6 +84,7 @@ class Clock(Environment):
         if event is None:
             event = Event(self)
         event._ok, event._value = True, None
-        now_s: float = self._now
-        heappush(self._queue, (max(time_s, now_s), order, next(self._eid), event))  # type: ignore[misc]
+        if time_s < self._now:
+            time_s = self._now
+        heappush(self._queue, (time_s, order, next(self._eid), event))  # type: ignore[misc]
         return event

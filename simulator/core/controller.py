@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from simpy import Event
@@ -136,11 +135,12 @@ class Controller:
 
     def finish(self, execution: Execution) -> None:
         """Record a job that has done its work."""
+        simulation = self.simulation
         self._release(execution, "done")
         self._forget(execution.job)
-        if self.simulation.triggers.on_completion and (self.active or self.simulation.arriving):
+        if simulation.triggers.on_completion and (self.active or simulation.arriving):
             self.ask()
-        self.simulation.end(execution.job)
+        simulation.end(execution.job)
 
     def leave(self, job: int) -> None:
         """Let a waiting job go for ever: its patience is over, or it was abandoned."""
@@ -168,7 +168,7 @@ class Controller:
         """Ask the policy, check its answer, record it; without jobs or nodes there is nothing to ask."""
         simulation, now_s = self.simulation, self.clock.now
         self.planned += 1
-        plan = Plan({}, True, self.planned, self.applied)
+        plan = Plan(self.planned, self.applied)
         if self.active and not len(self.nodes):
             return plan
         simulation.decisions.add(now_s, self.index, len(self.active))
@@ -184,33 +184,33 @@ class Controller:
         view = View(self, now_s, self.changed)
         self.changed = False
         plan.again_s = simulation.triggers.since_last_s
-        decision, plan.cpu_s = self._answer(view)
+        decision = self._timed(view, plan) if simulation.measure else self._decide(view)
         return plan if decision is NO_CHANGE else self._checked(decision, view, plan)
 
-    def _answer(self, view: View) -> tuple[Decision, float]:
-        """The policy's decision, and the CPU seconds that it took where they are measured."""
-        if not self.simulation.measure:
-            return self._decide(view), 0.0
+    def _timed(self, view: View, plan: Plan) -> Decision:
+        """The policy's decision, and in the plan the CPU seconds that it took."""
         begin_s, making_s = time.process_time(), compiling_s()
         decision = self._decide(view)
-        cpu_s = max(0.0, time.process_time() - begin_s - (compiling_s() - making_s))
-        self.simulation.decisions.cpu_s.append(cpu_s)
-        return decision, cpu_s
+        plan.cpu_s = max(0.0, time.process_time() - begin_s - (compiling_s() - making_s))
+        self.simulation.decisions.cpu_s.append(plan.cpu_s)
+        return decision
 
     def _checked(self, decision: Decision, view: View, plan: Plan) -> Plan:
         """The plan of a decision; `InfeasibleDecision` where it is none that can be carried out."""
         simulation = self.simulation
-        name, row = simulation.policy_name, len(simulation.decisions) - 1
-        shares_of = placements_of(decision, view, name)
-        again_s = wake_up_of(decision, view, name)
+        name, log = simulation.policy_name, simulation.decisions
+        plan.shares_of = shares_of = placements_of(decision, view, name)
+        plan.keep_running = decision.keep_running
         if decision.info:
-            simulation.decisions.info[row] = decision.info
-        if again_s is not None and simulation.triggers.on_request:
-            simulation.decisions.again_s[row] = plan.again_s = again_s
-        plan.shares_of, plan.keep_running = shares_of, decision.keep_running
-        plan.gpus_of = decision.gpus_of or {}
-        plan.configuration_of = decision.configuration_of or {}
-        plan.choose = decision.choose
+            log.info[len(log) - 1] = decision.info
+        if decision.again_s is not None:
+            again_s = wake_up_of(decision.again_s, view, name)
+            if simulation.triggers.on_request:
+                log.again_s[len(log) - 1] = plan.again_s = again_s
+        if decision.gpus_of:
+            plan.gpus_of = decision.gpus_of
+        if decision.configuration_of:
+            plan.configuration_of, plan.choose = decision.configuration_of, decision.choose
         if simulation.check and (shares_of or not plan.keep_running):
             check_decision(shares_of, decision, view, name)
             if decision.gpus_of is not None:
@@ -241,11 +241,11 @@ class Controller:
                 if job in self.active and not any(share.node in self.down for share in shares)
             }
         if is_undisturbed or not plan.keep_running:
-            self._apply(plan)
+            self._apply(plan, plan.shares_of)
             return
-        for job, shares in plan.shares_of.items():
+        for job in plan.shares_of:
             if self.running.get(job) == plan.before[job] and self._has_room(job, plan):
-                self._apply(replace(plan, shares_of={job: shares}))
+                self._apply(plan, (job,))
 
     def _has_room(self, job: int, plan: Plan) -> bool:
         """Whether a job of a plan fits beside what runs now."""
@@ -257,10 +257,10 @@ class Controller:
             return False
         return all(room(self, job, plan) for room in self.simulation.hooks["has_room"])
 
-    def _apply(self, plan: Plan) -> None:
-        """Stop what changes, then start it anew; what stays the same is not touched."""
+    def _apply(self, plan: Plan, jobs: Iterable[int]) -> None:
+        """Stop what changes of these jobs, then start it anew; what stays the same is not touched."""
         simulation, running = self.simulation, self.running
-        moved = {job: None for job in plan.shares_of if job in running and self._moves(job, plan)}
+        moved = [job for job in jobs if job in running and self._moves(job, plan)]
         for job in moved:
             self.stop(self.executions[job], "moved")
             simulation.reconfigurations[job] += 1
@@ -268,7 +268,7 @@ class Controller:
             for job in [job for job in running if job not in plan.shares_of]:
                 self.stop(self.executions[job], "preempted")
                 simulation.preemptions[job] += 1
-        for job in plan.shares_of:
+        for job in jobs:
             if job not in running:
                 self._start(job, plan, "moved" if job in moved else "resumed")
             elif job in plan.configuration_of:
@@ -290,8 +290,9 @@ class Controller:
         execution = Execution(self, job, plan)
         shares, gpus_of = execution.shares, execution.gpus_of
         for share in shares:
-            self._node(share.node).add(share, gpus_of, now_s)
-            self._changed(share.node)
+            node = self._node(share.node)
+            node.add(share, gpus_of, now_s)
+            self._changed(share.node, node)
         if self._is_fixed:
             self.free_gpus_total -= execution.gpus
         if state.first_start_s[job] != state.first_start_s[job]:  # NaN
@@ -305,7 +306,10 @@ class Controller:
             execution.configure(plan.configuration_of[job], plan)
         for on_start in simulation.hooks["on_start"]:
             on_start(execution, plan)
-        execution.begin(sum(delay(execution, how) for delay in simulation.hooks["delay_s"]))
+        delay_s = 0.0
+        for delay in simulation.hooks["delay_s"]:
+            delay_s += delay(execution, how)
+        execution.begin(delay_s)
         self._others_may_change(execution)
 
     def stop(self, execution: Execution, cause: str) -> None:
@@ -331,8 +335,9 @@ class Controller:
         self.gpus_of.pop(job, None)
         self.configuration_of.pop(job, None)
         for share in execution.shares:
-            self._node(share.node).remove(job, execution.gpus_of, now_s)
-            self._changed(share.node)
+            node = self._node(share.node)
+            node.remove(job, execution.gpus_of, now_s)
+            self._changed(share.node, node)
         if self._is_fixed:
             self.free_gpus_total += execution.gpus
         if now_s > execution.start_s and simulation.schedule is not None:
@@ -353,8 +358,8 @@ class Controller:
     def _node(self, index: int) -> Node:
         return self.simulation.nodes[index] or self.simulation.make_node(index)
 
-    def _changed(self, index: int) -> None:
-        self.simulation.free_gpus[index] = self._node(index).free_gpus
+    def _changed(self, index: int, node: Node) -> None:
+        self.simulation.free_gpus[index] = node.free_gpus
         self.node_changes.items.append(index)
 
     def take_down(self, nodes: Sequence[int], cause: str) -> None:
@@ -376,7 +381,7 @@ class Controller:
 
     def _look_again(self, nodes: Sequence[int], hook: str) -> None:
         for n in nodes:
-            self._changed(n)
+            self._changed(n, self._node(n))
         step = self.cluster.num_controllers
         self._is_up[[n // step for n in nodes]] = [n not in self.down for n in nodes]
         self.nodes = self.all_nodes[self._is_up]

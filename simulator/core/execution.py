@@ -70,21 +70,23 @@ class Execution:
     saved, saved_worked_s : fraction of the work that was left, and ``worked_s``, at the last checkpoint.
     """
 
+    process: Process
+    time_s: float
+    pace_s: float
+    configuration: Configuration = None
+    choose: Choose | None = None
+    interval_s, cost_s = math.inf, 0.0
+    begin_s = worked_s = saved_worked_s = 0.0
+    saved = 1.0
+    _num_saves, _saving = 0, False
+
     def __init__(self, controller: Controller, job: int, plan: Plan) -> None:
-        simulation = controller.simulation
-        self.controller, self.simulation, self.job = controller, simulation, job
-        self.shares = plan.shares_of[job]
+        self.simulation = simulation = controller.simulation
+        self.controller, self.job = controller, job
+        self.shares = shares = plan.shares_of[job]
         self.gpus_of = plan.gpus_of.get(job, ())
-        self.configuration: Configuration = None
-        self.choose: Choose | None = None
-        self.gpus = sum(share.gpus for share in self.shares)
+        self.gpus = shares[0].gpus if len(shares) == 1 else sum(share.gpus for share in shares)
         self.start_s = simulation.clock.now
-        self.interval_s, self.cost_s = math.inf, 0.0
-        self.begin_s = self.worked_s = self.saved_worked_s = 0.0
-        self.saved = 1.0
-        self._num_saves = 0
-        self._saving = False
-        self.process: Process
         for checkpoint in simulation.hooks["checkpoint"]:
             interval_s, cost_s = checkpoint(self)
             if interval_s <= self.interval_s:
@@ -93,11 +95,11 @@ class Execution:
     def begin(self, delay_s: float) -> None:
         """Start the process; the job works after ``delay_s``."""
         simulation, job = self.simulation, self.job
-        state, clock = simulation.jobs, simulation.clock
-        self.begin_s = state.since_s[job] = clock.now + delay_s
+        state = simulation.jobs
+        self.begin_s = state.since_s[job] = self.start_s + delay_s
         self.saved = state.remaining[job]
         self._go_on(*self._times())
-        self.process = clock.process(self.run())
+        self.process = simulation.clock.process(self.run())
 
     @property
     def is_running(self) -> bool:
@@ -130,7 +132,7 @@ class Execution:
         if self.pace_s == math.inf:  # speed 0: nothing happens until the rate changes
             return math.inf, Order.COMPLETION, self._end
         left = state.remaining[job]
-        target = self._next_change(left)
+        target = self._next_change(left) if simulation.hooks["next_change"] else 0.0
         work_s, order = (left - target) * self.pace_s, Order.COMPLETION
         for noticed_after_s in simulation.hooks["noticed_after_s"]:
             noticed_s = noticed_after_s(self, work_s)
@@ -155,10 +157,8 @@ class Execution:
 
     def _next_change(self, left: float) -> float:
         """The largest fraction of work below ``left`` at which something changes; 0: nothing does."""
-        hooks = self.simulation.hooks["next_change"]
-        if not hooks:
-            return 0.0
-        return max((c for c in (change(self) for change in hooks) if c < left), default=0.0)
+        changes = (change(self) for change in self.simulation.hooks["next_change"])
+        return max((change for change in changes if change < left), default=0.0)
 
     def _resume(self) -> bool:
         """The delay after the start is over, or a checkpoint is complete."""

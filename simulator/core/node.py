@@ -21,6 +21,7 @@ class Node:
     ----------
     shares : placements on this node, by job.
     gpus_used, cpus_used : in use now.
+    free_gpus : GPUs not in use; 0 of a VM and of a node that is down.
     gpu_seconds, cpu_seconds : GPUs and CPUs in use, integrated over time.
     use_s : seconds that the node was open as each type with so many GPUs in use. A GPU that several jobs
         share counts once.
@@ -33,18 +34,12 @@ class Node:
         self.gpu_seconds = self.cpu_seconds = 0.0
         self.use_s: dict[tuple[int, int], float] = {}
         self._fixed_type = self._type = node_type
-        self._gpus = gpus
+        self._gpus = self.free_gpus = gpus
         self._settled_s = begin_s
         self._unused: list[tuple[float, float]] = []
         """Stretches of time for which it was up, since its last share: they count if another share comes."""
         self._jobs_on_gpu: dict[int, int] = {}
         self._named_shares: float = 0
-
-    @property
-    def free_gpus(self) -> float:
-        """GPUs not in use; 0 of a VM and of a node that is down."""
-        is_open = self._fixed_type is not None and self._type is not None
-        return self._gpus - self.gpus_used if is_open else 0.0
 
     def add(self, share: Placement, named: Sequence[int], now_s: float) -> None:
         """Start a share, on the GPUs of these numbers where the decision named some."""
@@ -54,6 +49,8 @@ class Node:
         self.shares[share.job] = share
         self.gpus_used += share.gpus
         self.cpus_used += share.cpus
+        if self._fixed_type is not None:
+            self.free_gpus = self._gpus - self.gpus_used
         if named:
             self._named_shares += share.gpus
             for g in named:
@@ -74,24 +71,27 @@ class Node:
         if not self.shares:  # no rounding errors stay behind
             self.gpus_used = self._named_shares = 0
             self.cpus_used = 0.0
-            if self._fixed_type is None:
-                self._type = None
+        if self._fixed_type is not None:
+            self.free_gpus = self._gpus - self.gpus_used
+        elif not self.shares:
+            self._type = None
 
     def go_down(self, now_s: float) -> None:
         """Stop, empty: it costs nothing and offers nothing until it is up again."""
         if self._type is not None:
             self._unused.append((self._settled_s, now_s))
-        self._settled_s, self._type = now_s, None
+        self._settled_s, self._type, self.free_gpus = now_s, None, 0.0
 
     def come_up(self, now_s: float) -> None:
         """Offer the GPUs again; a VM opens with its next share."""
-        self._settled_s, self._type = now_s, self._fixed_type
+        self._settled_s, self._type, self.free_gpus = now_s, self._fixed_type, self._gpus
 
     def settle(self, until_s: float) -> None:
         """Bring the meters up to a time: now, or the last completion at the end of the run."""
-        for up_s, down_s in self._unused:
-            self._count_use(self._fixed_type, 0, min(down_s, until_s) - up_s)
-        self._unused.clear()
+        if self._unused:
+            for up_s, down_s in self._unused:
+                self._count_use(self._fixed_type, 0, min(down_s, until_s) - up_s)
+            self._unused.clear()
         elapsed_s = until_s - self._settled_s
         if elapsed_s <= 0:
             return

@@ -92,8 +92,10 @@ class Simulation:
 
     def arrive(self, job: int) -> None:
         """Let a job in, unless a feature rejects it or holds it back."""
-        if all(admits(job) for admits in self.hooks["admits"]):
-            self.dispatch(job)
+        for admits in self.hooks["admits"]:
+            if not admits(job):
+                return
+        self.dispatch(job)
 
     def renege(self, job: int, at_s: float) -> None:
         """Record a job that leaves without having started."""
@@ -146,6 +148,11 @@ class Simulation:
         rate = performance.rate(job, shares, configuration, left)
         if rate is not None:
             time_s = 1.0 / rate if rate > 0 else math.inf
+        elif len(shares) == 1:
+            _, node, gpus, v, cpus, memory_gb = shares[0]
+            fixed = self.cluster.node_type_of
+            node_type = v if fixed is None else fixed[node]
+            time_s = performance.time_s(job, node_type, gpus, cpus, memory_gb)
         else:
             time_s = max(self._times_by_type(workload, job, shares).values())
         for slowdown in self.hooks["slowdown"]:

@@ -205,6 +205,11 @@ class Cluster:
         """True where decisions choose the nodes' types."""
         return self.node_type_of is None
 
+    @cached_property
+    def type_of(self) -> Sequence[NodeType]:
+        """``(N,)`` the type of each node; empty where decisions choose it."""
+        return tuple(self.node_types[v] for v in self.node_type_of or ())
+
     @property
     def is_pool(self) -> bool:
         """True where this is an unlimited pool of GPUs, given in real-valued shares."""
@@ -247,4 +252,4 @@ class Cluster:
         """GPUs of all nodes; for VMs, as many as the largest types would bring."""
         if self.node_type_of is None:
             return self.num_nodes * max(t.gpus for t in self.node_types)
-        return sum(self.node_types[v].gpus for v in self.node_type_of)
+        return sum(t.gpus for t in self.type_of)

@@ -71,9 +71,9 @@ class Decision:
     def shares(self) -> Sequence[Placement]:
         """All placements, in their order."""
         placements = self.placements
-        if isinstance(placements, Mapping):
-            return [share for shares in placements.values() for share in shares]
-        return placements
+        if isinstance(placements, list) or not isinstance(placements, Mapping):
+            return placements
+        return [share for shares in placements.values() for share in shares]
 
 
 NO_CHANGE = Decision(keep_running=True)

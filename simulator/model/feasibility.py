@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import numbers
 from collections.abc import Mapping, Sequence
@@ -19,16 +18,23 @@ MOST_WHOLE = 2**63
 """Whole numbers in tables are below it, in 64 bits."""
 
 
-def by_job(decision: Decision, where: _Where) -> dict[int, tuple[Placement, ...]]:
+def by_job(decision: Decision, view: View, policy: str) -> dict[int, tuple[Placement, ...]]:
     """The placements of a decision, by job, in the order in which jobs are first named.
 
     Numbers of NumPy become Python's own: sums of its 32-bit ones would lose digits.
     """
     shares: dict[int, tuple[Placement, ...]] = {}
     for placement in decision.shares():
-        if type(placement) is not Placement or (*map(type, placement),) not in _PLAIN:
-            placement = _in_plain_numbers(placement, where)
-        job = placement[0]
+        job, node, gpus, v, cpus, memory_gb = placement
+        if not (
+            type(placement) is Placement
+            and type(job) is type(node) is type(v) is int
+            and type(gpus) in _PLAIN
+            and type(cpus) in _PLAIN
+            and type(memory_gb) in _PLAIN
+        ):
+            placement = _in_plain_numbers(placement, _Where(policy, view))
+            job = placement[0]
         before = shares.get(job)
         shares[job] = (placement,) if before is None else (*before, placement)
     return shares
@@ -42,19 +48,15 @@ def placements_of(decision: object, view: View, policy: str) -> dict[int, tuple[
     InfeasibleDecision
         No `Decision`, or one that is not made of `Placement` and a mapping; one line.
     """
-    where: _Where = tuple.__new__(_Where, (policy, view))  # its own constructor costs five times
     if not isinstance(decision, Decision):
-        raise where.error(f"answered with {type(decision).__name__}, expected a Decision")
-    if decision.info and not isinstance(decision.info, Mapping):
-        raise where.error(f"has {type(decision.info).__name__} as info, expected a mapping")
-    for name, value in (decision.info or {}).items():
-        if isinstance(value, int) and abs(value) >= MOST_WHOLE:
-            raise where.error(
-                f"has info {name!r} of {value.bit_length()} bits, expected at most 63"
-            )
+        raise _Where(policy, view).error(
+            f"answered with {type(decision).__name__}, expected a Decision"
+        )
+    if decision.info:
+        _check_info(decision.info, _Where(policy, view))
     try:
-        return by_job(decision, where)
-    except (AttributeError, TypeError) as error:
+        return by_job(decision, view, policy)
+    except (AttributeError, TypeError, ValueError) as error:
         found: Any = decision.placements
         if not isinstance(found, Sequence) or isinstance(found, Placement):
             what = f"has one {type(found).__name__} as placements, expected a sequence of them"
@@ -62,26 +64,33 @@ def placements_of(decision: object, view: View, policy: str) -> dict[int, tuple[
             what = f"has a {others[0]} among its placements, expected a Placement"
         else:
             what = f"has placements that cannot be read ({error})"
-        raise where.error(what) from error
+        raise _Where(policy, view).error(what) from error
 
 
-def wake_up_of(decision: Decision, view: View, policy: str) -> float | None:
-    """`Decision.again_s`, checked.
+def _check_info(info: object, where: _Where) -> None:
+    if not isinstance(info, Mapping):
+        raise where.error(f"has {type(info).__name__} as info, expected a mapping")
+    for name, value in info.items():
+        if isinstance(value, int) and abs(value) >= MOST_WHOLE:
+            raise where.error(
+                f"has info {name!r} of {value.bit_length()} bits, expected at most 63"
+            )
+
+
+def wake_up_of(again_s: object, view: View, policy: str) -> float:
+    """`Decision.again_s`, checked; it is whatever the policy put there, but not None.
 
     Raises
     ------
     InfeasibleDecision
         No finite number of seconds from `LEAST_AGAIN_S` on; one line.
     """
-    again_s: Any = decision.again_s  # whatever the policy put there
-    if again_s is None:
-        return None
     real = isinstance(again_s, numbers.Real) and not isinstance(again_s, bool)
-    if not (real and LEAST_AGAIN_S <= again_s < math.inf):
+    if not real or not LEAST_AGAIN_S <= float(again_s) < math.inf:  # type: ignore[arg-type]
         raise _Where(policy, view).error(
             f"has again_s {again_s!r}, expected at least {LEAST_AGAIN_S:g} seconds, or None"
         )
-    return float(again_s)
+    return float(again_s)  # type: ignore[arg-type]
 
 
 def check_decision(
@@ -206,11 +215,8 @@ _Use = list[float]
 _RESOURCES = ("GPUs", "CPUs", "GB of memory")
 
 
-_PLAIN = frozenset(
-    (int, int, gpus, int, cpus, memory_gb)
-    for gpus, cpus, memory_gb in itertools.product((int, float), repeat=3)
-)
-"""Types of the numbers of a placement that are Python's own."""
+_PLAIN = (int, float)
+"""Types of numbers that are Python's own."""
 
 
 def _add(

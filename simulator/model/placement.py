@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from simulator.model.cluster import NodeType, proportional_share
+
 FIXED = -1
 """`Placement.node_type` on a node whose type is fixed."""
 
@@ -26,3 +28,10 @@ class Placement(NamedTuple):
     node_type: int = FIXED
     cpus: float = 0.0
     memory_gb: float = 0.0
+
+
+def in_proportion(
+    job: int, node: int, gpus: float, spec: NodeType, node_type: int = FIXED
+) -> Placement:
+    """A share of a node of the type ``spec``, with CPUs and memory in proportion to its GPUs."""
+    return Placement(job, node, gpus, node_type, *proportional_share(spec, gpus))

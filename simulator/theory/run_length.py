@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
-import scipy
 
 from simulator.arguments import nonnegative, positive, whole
 from simulator.laws import Exponential, FloatArray, Law, require_law
@@ -44,7 +44,7 @@ class RunLength:
         Source: Whitt, Management Science 35, 1989; the relaxation times are for the batches.
         """
         positive(relative_half_width=relative_half_width)
-        score = float(scipy.special.ndtri((1 + level) / 2)) / relative_half_width
+        score = NormalDist().inv_cdf((1 + level) / 2) / relative_half_width
         return math.ceil(max(self.relative_variance * score**2, RELAXATIONS * self.relaxation_jobs))
 
 

@@ -97,5 +97,5 @@ def table_for(path: Path, kind: str | None = None) -> WorkloadTable:
     """
     known = [*formats(), "instance"]
     if kind is not None and kind not in known:
-        raise InputError(f"{path}: format {kind!r}, expected one of {', '.join(known)}")
+        raise InputError(f"kind: got {kind!r}, expected one of {', '.join(known)}")
     return kinds()[kind or recognised(path)](path=str(path))  # type: ignore[call-arg]

@@ -105,7 +105,7 @@ class InputColumn(Column):
 
 @dataclass(frozen=True)
 class Layout:
-    """How a table of text is written.
+    """Form of a table of text.
 
     Attributes
     ----------

@@ -63,7 +63,7 @@ class Trace(Modelled, Redrawn):
 
     @classmethod
     def likeness(cls, text: str) -> float:
-        """How much a file looks like this format, from 0 to 1, by its first characters."""
+        """Likeness of a file to this format, from 0 to 1, by its first characters."""
         return cls.layout.likeness(text, cls.columns)
 
     def table(self) -> Table:
@@ -75,7 +75,7 @@ class Trace(Modelled, Redrawn):
         return {c.gives: table.values(c.name) for c in self.columns if c.gives}
 
     def notes(self, table: Table, kept: npt.NDArray[np.bool_]) -> Mapping[str, int]:
-        """What else is to be said of the rows that are kept: words, and how many rows."""
+        """Further notes on the rows that are kept: words, and how many rows."""
         return {}
 
     def read(self) -> Workload:
@@ -89,8 +89,8 @@ class Trace(Modelled, Redrawn):
         if self.is_log:
             return self._that_ran(table, **columns)
         key = next(c.name for c in self.columns if c.gives == "submit_s")
-        times = FixedDuration(columns.pop("duration_s"), columns.pop("num_gpus"))  # type: ignore[arg-type]
-        jobs = by_submission(table.path, key, columns.pop("submit_s"), times, **columns)  # type: ignore[arg-type]
+        times = FixedDuration(columns.pop("duration_s"), columns.pop("num_gpus"))
+        jobs = by_submission(table.path, key, columns.pop("submit_s"), times, **columns)
         unused = ", ".join(table.ignored)
         return jobs.noted(f"{table.path}: columns not used: {unused}") if unused else jobs
 

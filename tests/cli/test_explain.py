@@ -11,7 +11,7 @@ from experiments.analysis.shortage import Shortages
 from experiments.replay import Recording, events_of, replay_folders
 from experiments.scenario.output import write_result
 from experiments.scenario.reading import read_run
-from policies.packing import FreeCapacity
+from policies.free_capacity import FreeCapacity
 from simulator import (
     Cluster,
     Decision,

@@ -32,6 +32,7 @@ from tests.errors import input_error
 
 HOUR = Exponential(3600.0)
 MMC = ROOT / "examples" / "mmc.toml"
+BACKFILL = ROOT / "examples" / "backfill.toml"
 GENERATORS = {
     "gavel-like": lambda n: GavelLikeJobs(
         num_jobs=n, jobs_per_h=1.0, throughputs="none.json", gpus={"v100": 8}
@@ -230,7 +231,7 @@ def test_gaps_of_a_law_are_a_poisson_process():
 @pytest.mark.parametrize("metric", ["", "mean_jct_s,", "nope"])
 def test_metrics_that_are_none(tmp_path, metric):
     assert "--metric: got" in refused(
-        "compare", MMC, "--policy", "fifo", "--metric", metric, "--replications", "2"
+        "compare", BACKFILL, "--policy", "fifo-backfill", "--metric", metric, "--replications", "2"
     )
 
 

@@ -10,11 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policies import make_policy, waiting
-from policies.packing import FreeCapacity
+from policies.free_capacity import FreeCapacity
+from policies.learned import features
 from simulator import NO_CHANGE, Cluster, Decision, NodeType, ServerSpec, View, Workload
 from simulator.core import simulation as core
 from simulator.laws import Exponential
 from simulator.model.contract import Changes
+from simulator.model.ranks import ranks
+from simulator.model.tolerances import EQUAL
 from tests.core.jobs import fixed, nodes, run
 
 common = settings(max_examples=12, deadline=None, derandomize=True)
@@ -24,17 +27,26 @@ KEYS = {
     "edf": lambda w, j: (w.due_s[j], j),
     "edf-backfill": lambda w, j: (w.due_s[j], j),
     "ps": lambda w, j: (-w.weight_per_s[j], j),
+    "linear-score": None,
+}
+SCORE = (-1.0, 0.25, -0.5, 1.0, -0.5, 0.5, 1.0)
+OPTIONS = {
+    "linear-score": {"weights": ",".join(map(str, SCORE))},
+    "max-min-fairness": {"round_s": 2.0},
 }
 
 
 def naive(name: str):
     """The same rule, with the queue sorted and all nodes searched at each decision."""
-    key, backfill = KEYS[name], name.endswith("backfill")
+    key, backfill = KEYS[name], name.endswith(("backfill", "score"))
 
     def decide(view: View) -> Decision:
         jobs = list(view.waiting)
         if key is not None:
             jobs.sort(key=lambda j: key(view.workload, j))
+        if name == "linear-score" and jobs:
+            place = ranks(-features(view, jobs) @ SCORE, EQUAL * np.abs(SCORE).sum())
+            jobs = [jobs[k] for k in np.argsort(place, kind="stable")]
         capacity, placements = FreeCapacity(view), []
         for job in jobs:
             shares = capacity.take(job)
@@ -78,7 +90,7 @@ def test_the_same_schedule_as_a_search_through_everything(
     try:
         if forgets:
             Changes.since = lambda changes, mark: (None, since(changes, mark)[1])
-        for policy in (make_policy(name), naive(name)):
+        for policy in (make_policy(name, **OPTIONS.get(name, {})), naive(name)):
             jobs = jobs_of(seed, count)
             result = run(jobs, cluster, policy, seed=seed, server=server, period_s=period_s)
             log = result.decisions
@@ -148,6 +160,13 @@ def test_a_long_queue_is_not_looked_through_at_each_decision(monkeypatch, name):
     assert count <= places[0] < 4 * count
 
 
+def test_a_score_passes_over_jobs_that_ask_for_as_much_as_one_that_does_not_fit():
+    """Of 8 CPUs j0 takes 5, so j1 and j2 do not fit; j3, which wants 3, does."""
+    jobs = fixed([0.0] * 4, [10.0] * 4, num_cpus=[5.0, 5.0, 5.0, 3.0])
+    found = run(jobs, nodes(4, cpus=8.0), "linear-score")
+    assert found.first_start_s.tolist() == [0, 10, 20, 0]
+
+
 class Counted(Mapping[int, None]):
     """Jobs, of which those are counted that are looked at one after the other."""
 
@@ -178,14 +197,14 @@ def looks_after_the_first(name: str, waiting: int, monkeypatch: Any) -> float:
     rng = np.random.default_rng(2)
     count, looks, decisions = waiting + 40, [0], [0]
     place = FreeCapacity.place
-    policy = make_policy(name)
+    policy = make_policy(name, **OPTIONS.get(name, {}))
 
     def counting_place(*arguments, **options):
         looks[0] += 1
         return place(*arguments, **options)
 
     def decide(view: View) -> Decision:
-        if view.now_s > 40:
+        if view.now_s > 41:
             raise Enough
         decision = policy.decide(
             view.showing(waiting=Counted(view.waiting, looks), active=Counted(view.active, looks))
@@ -193,7 +212,7 @@ def looks_after_the_first(name: str, waiting: int, monkeypatch: Any) -> float:
         looks[0], decisions[0] = looks[0] * (decisions[0] > 0), decisions[0] + 1
         return decision
 
-    submit_s = np.concatenate([np.zeros(waiting), np.arange(1.0, 41.0)])
+    submit_s = np.concatenate([np.ones(waiting), np.arange(2.0, 42.0)])
     jobs = fixed(
         submit_s, rng.uniform(5, 20, count), rng.choice([1, 2, 4], count),
         due_s=submit_s + rng.uniform(10, 1000, count), weight_per_s=rng.uniform(1, 2, count),
@@ -210,8 +229,8 @@ def looks_after_the_first(name: str, waiting: int, monkeypatch: Any) -> float:
 @pytest.mark.parametrize(
     "name",
     [
-        "capacity", "consolidating", "deadline-first", "drf", "fair-share", "fifo-backfill", "fifo-with-notice", "sjf", "srpt",
-        "tiresias",
+        "capacity", "consolidating", "deadline-first", "drf", "fair-share", "fifo-backfill", "fifo-with-notice", "linear-score",
+        "max-min-fairness", "sjf", "srpt", "tiresias",
     ],
 )  # fmt: skip
 def test_a_decision_looks_at_as_many_jobs_however_many_wait(name, monkeypatch):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from policies.goodput.optimus import by_marginal_gain, place_by_size
-from policies.goodput.placing import Nodes, place_beside, take
+from policies.free_gpus import Nodes
+from policies.goodput.emptiest_nodes import place_beside, place_by_size
+from policies.goodput.optimus import by_marginal_gain
 from policies.goodput.tiresias import Tiresias
 from policies.registry import make_policy
 from simulator.errors import InputError
@@ -23,14 +24,6 @@ def anywhere(job: int, nodes: Nodes) -> bool:
 def on_one_node(job: int, nodes: Nodes) -> bool:
     """Jobs run on one node only."""
     return len(nodes) == 1
-
-
-def test_gpus_come_from_the_node_with_most_free() -> None:
-    free = {0: 2, 1: 4, 2: 3}
-    assert take(6, free) == ((1, 4), (2, 2))
-    assert free == {0: 2, 1: 0, 2: 1}
-    with pytest.raises(ValueError, match="4 GPUs wanted, 3 are free"):
-        take(4, free)
 
 
 def test_smaller_jobs_pass_those_that_do_not_fit() -> None:

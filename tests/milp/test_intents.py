@@ -11,7 +11,7 @@ from policies.milp.decision import GREEDY, decide
 from policies.milp.greedy_start import greedy_start
 from policies.milp.instance import Instance, cost
 from policies.milp.model import Model, Solution, SolverOptions
-from policies.milp.placing import keep_nodes
+from policies.milp.nodes_of_solution import keep_nodes
 from tests.milp.instances import like_the_paper
 
 A = Assignment

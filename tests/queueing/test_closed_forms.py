@@ -3,6 +3,7 @@
 import heapq
 import inspect
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -169,18 +170,31 @@ def by_class(rate: float, sizes: np.ndarray, classes: np.ndarray, rng, preemptiv
     return response
 
 
+BY_SIZE = {
+    "srpt": q.mg1_srpt_response_s,
+    "shortest job": q.mg1_sjf_response_s,
+    "shortest job, preemptive": partial(q.mg1_sjf_response_s, preemptive=True),
+    "foreground-background": q.mg1_fb_response_s,
+}
+
+
+@pytest.mark.parametrize("order", list(BY_SIZE))
 @pytest.mark.parametrize(
     "law", [Exponential(1), Bimodal.with_mean(1, 0.1, 20), HyperExponential.with_cv2(1, 4)], ids=str
 )
-def test_srpt_against_a_simulated_server(law):
-    def run(streams: Streams) -> float:
-        sizes = law.sample(streams.generator("service"), 8000)
-        arrivals = np.cumsum(streams.generator("arrivals").exponential(1 / 0.7, 8000))
-        return float(RESPONSES["srpt"](arrivals, sizes, 1)[1000:].mean())
+def test_orders_by_size_against_a_simulated_server(order, law):
+    """Thirty runs of 20,000 jobs, without the first 1,000: enough to see an error of 5 per cent."""
 
-    estimate = student([run(Streams(5).replication(i)) for i in range(20)], 0.99)
-    assert estimate.contains(q.mg1_srpt_response_s(0.7, law))
-    assert q.mg1_srpt_response_s(0.7, law) < q.mg1_ps_response_s(0.7, law)
+    def run(streams: Streams) -> float:
+        sizes = law.sample(streams.generator("service"), 20_000)
+        arrivals = np.cumsum(streams.generator("arrivals").exponential(1 / 0.5, 20_000))
+        return float(RESPONSES[order](arrivals, sizes, 1)[1000:].mean())
+
+    estimate = student([run(Streams(5).replication(i)) for i in range(30)], 0.99)
+    expected = BY_SIZE[order](0.5, law)
+    assert estimate.contains(expected)
+    assert not estimate.contains(0.95 * expected)
+    assert not estimate.contains(1.05 * expected)
 
 
 def test_srpt_averages_over_sizes():

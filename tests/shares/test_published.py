@@ -142,7 +142,7 @@ def test_makespans_stay_within_what_another_solver_changes(name, policy):
         pytest.param("finish_time_fairness", "finish-time-fairness",
                      {"past": "steps", "solution": "centre"}, 0.002, 0.015, marks=pytest.mark.slow),
         ("allox", "allox", {"queue": "submission", "reset_s": 1000.0, "fill_idle": True}, 0.001, 0.001),
-        ("shockwave", "shockwave", RELEASED["shockwave"], 0.015, 0.028),
+        pytest.param("shockwave", "shockwave", RELEASED["shockwave"], 0.015, 0.028, marks=pytest.mark.slow),
     ],
 )  # fmt: skip
 def test_released_rules_come_near_the_published_results(name, policy, options, mean, makespan):

@@ -170,7 +170,10 @@ def test_interrupted(tmp_path, undisturbed, number, code):
     assert exported(tmp_path / "out") == undisturbed(60)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)],
+)
 def test_one_sweep_at_a_time_and_a_signal_to_its_group_ends_it(tmp_path, undisturbed, number, code):
     """A second one is refused in one line, and leaves the first alone; workers that end with it are no failure."""
     file, out = write_sweep(tmp_path, 20, sleep_s=0.3), tmp_path / "out"

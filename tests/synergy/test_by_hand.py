@@ -9,8 +9,8 @@ import pytest
 from policies.synergy.demand import Capacity, Kind, Kinds, Share
 from policies.synergy.eviction import evict_released, put_back, regrant
 from policies.synergy.mechanisms import Greedy, Proportional, Tune
-from policies.synergy.packing import Packing, Slot
 from policies.synergy.servers import Group, Packed, Servers
+from policies.synergy.slots import Packing, Slot
 
 SERVER = Capacity(4, 12, 40)
 FAIR = Share(3, 10)

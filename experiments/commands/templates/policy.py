@@ -5,7 +5,7 @@ schedlab run scenario.toml --policy my_policy.py:my_policy --allow-code
 For nodes of fixed types and jobs of fixed demand; docs/extending.md has one for VMs.
 """
 
-from schedlab import NO_CHANGE, Decision, FreeCapacity, Placement, View
+from schedlab import Decision, View, serve
 
 
 def my_policy(view: View, ageing: float = 0.5) -> Decision:
@@ -13,14 +13,8 @@ def my_policy(view: View, ageing: float = 0.5) -> Decision:
 
     Each parameter behind ``view`` is an option: --policy my_policy.py:my_policy:ageing=0
     """
-    free = FreeCapacity(view)  # GPUs, CPUs and memory that are free now
-    placements: list[Placement] = []
-    for job in sorted(view.waiting, key=lambda job: rank_s(view, job, ageing)):
-        placements += free.take(job)  # empty where the job does not fit
-    if not placements:
-        return NO_CHANGE
-    # What runs goes on. Without keep_running, a running job without a placement is preempted.
-    return Decision(placements, keep_running=True)
+    # Each job starts on the fullest node that holds it, else on the emptiest ones; what runs goes on.
+    return serve(view, sorted(view.waiting, key=lambda job: rank_s(view, job, ageing)))
 
 
 my_policy.requires = ("servers", "fixed-demand")  # type: ignore[attr-defined]

@@ -98,7 +98,7 @@ def example() -> Table:
     """
     from policies.synergy.demand import Capacity, Kind, sensitive
     from policies.synergy.mechanisms import Tune
-    from policies.synergy.packing import Packing
+    from policies.synergy.slots import Packing
     from simulator.workloads.synergy import SERVER, dnn_models, sensitivity_matrices
 
     capacity = Capacity.of(SERVER)

@@ -65,7 +65,7 @@ PHILLY = {"srtf": "SRTF", "las": "LAS", "fifo": "FIFO"}
     "split 20-70-10. Jobs are short where their JCT under tune is below 4 h. On the right each "
     "job of all seeds, a thin line a seed. The paper runs 8,000 jobs of the trace itself with "
     "its arrivals: those submitted 2400 to 3000 h after the first. Your own copy of the trace runs with "
-    "`schedlab run` and a scenario of the format philly or philly-table." + AVERAGES,
+    "`schedlab run` and a scenario of the format philly." + AVERAGES,
 )
 def figure_6(results: Results) -> Drawn:
     figure, (left, middle, right) = plots.canvas(1, 3, width=4.6)

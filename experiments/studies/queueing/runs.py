@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from simulator.model.contract import PolicyLike
 
 HERE = "experiments.studies.queueing.runs"
-SOURCES = ("simulator", "policies.list_scheduling", "policies.packing", "policies.rental")
+SOURCES = ("simulator", "policies.list_scheduling", "policies.rental")
 
 SERVICE_S = 100.0
 """Mean service time."""

@@ -89,7 +89,7 @@ class ColocatedJobs(Feature):
         if self._simulation.check:
             self._check_memory(controller, stays, new, plan)
         if self.spec.profile is not None:
-            plan.notes[self.name] = self._cut(stays, new, plan)
+            plan.notes = {**plan.notes, self.name: self._cut(stays, new, plan)}
 
     def _check_memory(
         self, controller: Controller, stays: Iterable[int], new: Iterable[int], plan: Plan

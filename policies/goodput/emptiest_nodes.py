@@ -1,42 +1,16 @@
-"""GPUs of nodes for a number of GPUs: from the nodes with most free GPUs."""
+"""The emptiest nodes for jobs whose numbers of GPUs are chosen."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from policies.packing import proportional_share
+from policies.free_gpus import FreeGpus, Nodes
 from simulator.model.cluster import Cluster
-from simulator.model.contract import FIXED, Placement, View
-
-Nodes = tuple[tuple[int, int], ...]
-"""Node and GPUs of it, in the order in which the job's nodes are connected."""
+from simulator.model.contract import Decision, Placement, View
+from simulator.model.placement import in_proportion
 
 CanRun = Callable[[int, Nodes], bool]
 """Whether a job has a time on these nodes."""
-
-
-def take(gpus: int, free: dict[int, int]) -> Nodes:
-    """So many GPUs, from the node with most free GPUs, then the next; of equals the first.
-
-    Parameters
-    ----------
-    free : free GPUs by node, in order of nodes; what is taken is subtracted.
-
-    Raises
-    ------
-    ValueError
-        Fewer GPUs are free.
-    """
-    if gpus > sum(free.values()):
-        raise ValueError(f"{gpus} GPUs wanted, {sum(free.values())} are free")
-    taken = []
-    while gpus:
-        node = max(free, key=free.__getitem__)
-        part = min(free[node], gpus)
-        taken.append((node, part))
-        free[node] -= part
-        gpus -= part
-    return tuple(taken)
 
 
 def nodes_of(shares: Iterable[Placement]) -> Nodes:
@@ -46,10 +20,8 @@ def nodes_of(shares: Iterable[Placement]) -> Nodes:
 
 def placements(plan: Mapping[int, Nodes], cluster: Cluster) -> list[Placement]:
     """A plan as placements, with CPUs and memory in proportion to the GPUs."""
-    types, fixed = cluster.node_types, cluster.node_type_of
-    assert fixed is not None
     return [
-        Placement(job, node, gpus, FIXED, *proportional_share(types[fixed[node]], gpus))
+        in_proportion(job, node, gpus, cluster.type_of[node])
         for job, nodes in plan.items()
         for node, gpus in nodes
     ]
@@ -57,10 +29,7 @@ def placements(plan: Mapping[int, Nodes], cluster: Cluster) -> list[Placement]:
 
 def capacities(view: View) -> dict[int, int]:
     """GPUs of each node, in order of nodes."""
-    types, fixed = view.cluster.node_types, view.cluster.node_type_of
-    assert fixed is not None
-    gpus = [int(types[fixed[n]].gpus) for n in view.nodes]
-    return dict(zip(view.nodes.tolist(), gpus, strict=True))
+    return {n: int(view.cluster.type_of[n].gpus) for n in view.nodes.tolist()}
 
 
 def can_run(view: View) -> CanRun:
@@ -84,19 +53,18 @@ def place_beside(
     capacity : GPUs by node.
     fewer : whether a job may have fewer GPUs, where it cannot run on so many of those that are free.
     """
-    free = dict(capacity)
+    free = FreeGpus(capacity)
     for nodes in kept.values():
-        for node, gpus in nodes:
-            free[node] -= gpus
+        free.take(nodes)
     plan = dict(kept)
     for job, gpus in wanted.items():
         if job in plan:
             continue
         for part in range(gpus, 0 if fewer else gpus - 1, -1):
-            rest = dict(free)
-            nodes = take(part, rest)
+            nodes = free.emptiest(part)
             if nodes and can_run(job, nodes):
-                plan[job], free = nodes, rest
+                plan[job] = nodes
+                free.take(nodes)
                 break
     return plan
 
@@ -118,3 +86,10 @@ def place_by_size(
     }
     order = sorted(gpus, key=gpus.__getitem__)
     return place_beside({job: gpus[job] for job in order}, kept, capacity, can_run, fewer=True)
+
+
+def divided(view: View, gpus: Mapping[int, int], capacity: Mapping[int, int]) -> Decision:
+    """The decision that gives each job so many GPUs, on nodes as `place_by_size` finds them."""
+    running = {job: nodes_of(shares) for job, shares in view.running.items()}
+    plan = place_by_size(gpus, running, capacity, can_run(view))
+    return Decision(placements(plan, view.cluster))

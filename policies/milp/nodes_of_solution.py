@@ -8,6 +8,8 @@ import numpy as np
 import scipy
 
 from policies.milp.instance import Assignment, IntArray, by_node
+from simulator.model.contract import FIXED, Placement, View
+from simulator.model.placement import in_proportion
 
 
 def keep_nodes(
@@ -50,3 +52,29 @@ def keep_nodes(
     place[mine] = theirs
     renumbered = [a._replace(node=int(place[i])) for i, jobs in enumerate(nodes) for a in jobs]
     return sorted(renumbered, key=lambda a: (a.node, a.job))
+
+
+def placements_of(assignments: Sequence[Assignment], view: View) -> list[Placement]:
+    """Assignments of an instance as placements on this controller's nodes, few jobs moved."""
+    cluster = view.cluster
+    place = {int(node): i for i, node in enumerate(view.nodes)}
+    index = {int(job): i for i, job in enumerate(view.jobs)}
+    fixed = None
+    if cluster.node_type_of is not None:
+        fixed = [cluster.node_type_of[node] for node in place]
+    current = {}
+    for job, shares in view.running.items():
+        if len(shares) == 1:
+            share = shares[0]
+            i = place[share.node]
+            v = share.node_type if fixed is None else fixed[i]
+            current[index[job]] = (i, v, int(share.gpus))
+    kept = keep_nodes(assignments, current, len(view.nodes), fixed)
+    nodes, jobs = view.nodes.tolist(), view.jobs.tolist()
+    return [
+        in_proportion(
+            jobs[a.job], nodes[a.node], a.gpus, cluster.node_types[a.node_type],
+            a.node_type if fixed is None else FIXED,
+        )
+        for a in kept
+    ]  # fmt: skip

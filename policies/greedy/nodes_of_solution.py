@@ -7,8 +7,7 @@ from array import array
 import numpy as np
 
 from policies.greedy.problem import NOWHERE, Solution
-from policies.packing import proportional_share
-from simulator.model.cluster import IntArray
+from simulator.model.cluster import IntArray, proportional_share
 from simulator.model.contract import FIXED, Changes, Decision, Placement, View
 
 _NEW = tuple.__new__  # a named tuple's own constructor takes more than twice as long

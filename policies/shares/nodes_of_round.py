@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from policies.packing import proportional_share
+from policies.free_gpus import FreeGpus
 from policies.shares.rounds import Chosen, jobs_of
 from simulator import Placement, View
+from simulator.model.placement import in_proportion
 
 
 def place(
@@ -23,27 +24,24 @@ def place(
     chosen : as `ShareRounds.choose` orders them. The jobs of a pair have half a GPU each.
     nodes_of : nodes of each type of GPU, of which nothing is in use by others.
     """
-    free = {
-        n: float(view.cluster.node_types[k].gpus) for k, nodes in nodes_of.items() for n in nodes
-    }
+    gpus_of = [spec.gpus for spec in view.cluster.node_types]
+    free_of = {k: FreeGpus(dict.fromkeys(nodes, gpus_of[k])) for k, nodes in nodes_of.items()}
     placements: list[Placement] = []
     for (k, gpus), alike in groupby(chosen, key=lambda each: (each.gpu_type, each.gpus)):
-        moved = []
+        free, moved = free_of[k], []
         for unit, *_ in alike:
             jobs = jobs_of(unit)
             old = next((view.running[job] for job in jobs if job in view.running), ())
             held = [(p.node, max(p.gpus, 1)) for p in old]  # before, it may have been half of one
-            if held and all(node in nodes_of[k] and free[node] >= part for node, part in held):
+            if held and all(free[node] >= part for node, part in held):
                 placements += _placed(view, jobs, k, held)
-                for node, part in held:
-                    free[node] -= part
+                free.take(held)
             else:
                 moved.append(jobs)
         for jobs in moved:
-            found = _nodes(free, nodes_of[k], gpus)
+            found = free.place(gpus)
             placements += _placed(view, jobs, k, found)
-            for node, part in found:
-                free[node] -= part
+            free.take(found)
     return placements
 
 
@@ -53,23 +51,5 @@ def _placed(
     """Placements of a job, or of two that have the same nodes in halves."""
     for node, part in nodes:
         own = part if len(jobs) == 1 else part / len(jobs)
-        cpus, memory_gb = proportional_share(view.cluster.node_types[k], own)
         for job in jobs:
-            yield Placement(job, node, own, cpus=cpus, memory_gb=memory_gb)
-
-
-def _nodes(free: Mapping[int, float], nodes: Sequence[int], gpus: int) -> list[tuple[int, float]]:
-    """Nodes of a job and its GPUs there: the fullest that holds it whole, else the emptiest ones."""
-    holding = [n for n in nodes if free[n] >= gpus]
-    if holding:
-        return [(min(holding, key=lambda n: (free[n], n)), gpus)]
-    found: list[tuple[int, float]] = []
-    left = gpus
-    for node in sorted(nodes, key=lambda n: (-free[n], n)):
-        share = int(min(left, free[node]))
-        if share:
-            found.append((node, share))
-            left -= share
-        if not left:
-            return found
-    return []
+            yield in_proportion(job, node, own, view.cluster.node_types[k])

@@ -1,0 +1,113 @@
+"""Nodes by their free GPUs: the fullest that holds a job, else the emptiest, found without a look at every node.
+
+free = FreeGpus({0: 4, 1: 2, 2: 4})
+free.place(2)                               # ((1, 2),): the fullest node that holds it
+free.place(6)                               # ((0, 4), (2, 2)): no node does, so the emptiest
+"""
+
+from __future__ import annotations
+
+import sys
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+
+from simulator.model.tolerances import CAPACITY
+
+Nodes = tuple[tuple[int, int], ...]
+"""Node and GPUs of it, in the order in which a job's nodes are connected."""
+
+Most = Callable[[int], float]
+"""How many GPUs of a node a job may have at the most, whatever is free."""
+
+
+class FreeGpus:
+    """Free GPUs of nodes, as a mapping that can be changed; each level of them has its nodes in order.
+
+    Of equal nodes, the first is taken.
+
+    Parameters
+    ----------
+    free : free GPUs by node, nodes ascending.
+    last_first : of equally empty nodes, a job over several takes the last first.
+
+    Attributes
+    ----------
+    now : free GPUs by node, to be read.
+    """
+
+    def __init__(self, free: Mapping[int, float], last_first: bool = False) -> None:
+        self.now = dict(free)
+        self._last_first = last_first
+        self._nodes: dict[float, list[int]] = {}
+        for node, gpus in free.items():
+            if gpus:
+                self._nodes.setdefault(gpus, []).append(node)
+
+    def __getitem__(self, node: int) -> float:
+        return self.now.get(node, 0.0)
+
+    def __setitem__(self, node: int, gpus: float) -> None:
+        before = self.now.get(node, 0.0)
+        if gpus == before:
+            return
+        if before:
+            level = self._nodes[before]
+            del level[bisect_left(level, node)]
+            if not level:
+                del self._nodes[before]
+        if gpus:
+            insort(self._nodes.setdefault(gpus, []), node)
+        self.now[node] = gpus
+
+    def take(self, nodes: Iterable[tuple[int, float]]) -> None:
+        """Take GPUs of nodes."""
+        for node, gpus in nodes:
+            self[node] -= gpus
+
+    def place(self, gpus: int, most: Most | None = None) -> Nodes:
+        """Nodes of a job and its GPUs there: the fullest that holds it whole, else the emptiest; empty where it does not fit."""
+        node = self.fullest(gpus, most)
+        return self.emptiest(gpus, most) if node is None else ((node, gpus),)
+
+    def fullest(self, gpus: int, most: Most | None = None) -> int | None:
+        """The node with the fewest free GPUs that holds so many; None: no node does."""
+        wanted = gpus - CAPACITY
+        levels = [level for level in self._nodes if level >= wanted]
+        if most is None:
+            return self._nodes[min(levels)][0] if levels else None
+        for level in sorted(levels):
+            for node in self._nodes[level]:
+                if most(node) >= gpus:
+                    return node
+        return None
+
+    def emptiest(self, gpus: int, most: Most | None = None) -> Nodes:
+        """So many GPUs, from the node that has most for the job, then the next; empty where there are too few."""
+        found, left = [], gpus
+        for room, nodes in self._by_room(most):
+            for node in nodes:
+                if room >= left:
+                    found.append((node, left))
+                    return tuple(found)
+                found.append((node, room))
+                left -= room
+        return ()
+
+    def _by_room(self, most: Most | None) -> Iterator[tuple[int, Iterable[int]]]:
+        """Whole GPUs that nodes have for a job, the most first, and these nodes in order."""
+        rooms: dict[int, list[Sequence[int]]] = {}
+        for level, nodes in self._nodes.items():
+            if most is None:
+                rooms.setdefault(_whole(level), []).append(nodes)
+            else:
+                for node in nodes:
+                    rooms.setdefault(int(min(_whole(level), most(node))), []).append((node,))
+        for room in sorted(rooms, reverse=True):
+            alike = rooms[room]
+            ascending = alike[0] if len(alike) == 1 else sorted(chain.from_iterable(alike))
+            yield room, reversed(ascending) if self._last_first else ascending
+
+
+def _whole(gpus: float) -> int:
+    return int(min(gpus + CAPACITY, sys.maxsize))
