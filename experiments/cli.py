@@ -30,7 +30,6 @@ from experiments.commands import (
     theory,
 )
 from experiments.commands.options import in_words
-from experiments.commands.renamed import renamed
 from experiments.threads import ONE_THREAD, quiet_numbers
 from simulator.errors import InfeasibleDecision, InputError, shortened
 
@@ -112,9 +111,6 @@ def main() -> None:
 def _run(words: list[str], debug: bool) -> int:
     """Carry out a command; returns the exit code."""
     try:
-        words, note = renamed(words)
-        if note:
-            _complain(f"schedlab: {note}")
         waiting = (
             contextlib.nullcontext()
             if words[:1] and words[0] in WITH_PROGRESS

@@ -12,16 +12,8 @@ from typing import Literal
 from simulator.errors import InputError
 from simulator.plugins import FILE
 
-RENAMED = {
-    "ps": "weight-priority",
-    "ps-shared": "weight-priority-shared",
-    "@noted": "@decision-trace",
-    "@parts": "@fractional",
-}
-"""Names of before, which are read all the same, and those of now."""
-
-PAPERS_NAMES = frozenset({"ps", "ps-shared"})
-"""Those of `RENAMED` that stay, since papers call the policies so: no note."""
+PAPERS_NAMES = {"ps": "weight-priority", "ps-shared": "weight-priority-shared"}
+"""Names that papers have for a policy, and those under which it is registered."""
 
 Kind = Literal["policy", "mechanism", "wrapper"]
 
@@ -44,7 +36,6 @@ class PolicyName:
         the ``base`` itself where it names a file.
     ordering, mechanism : the parts of a composition, ``srtf`` and ``tune``; else empty.
     wrappers : registered names of the wrappers, the innermost first, each with its ``@``.
-    notes : a line for each part that has another name now.
     """
 
     base: str
@@ -52,7 +43,6 @@ class PolicyName:
     ordering: str
     mechanism: str
     wrappers: tuple[str, ...]
-    notes: tuple[str, ...]
 
     @classmethod
     def parse(cls, text: str) -> PolicyName:
@@ -62,23 +52,17 @@ class PolicyName:
         """
         file, dot_py, name = text.rpartition(FILE)
         base, *behind = name.split("@")
-        given = tuple(f"@{name}" for name in behind)
-        wrappers = tuple(RENAMED.get(name, name) for name in given)
+        wrappers = tuple(f"@{name}" for name in behind)
         for name in wrappers:
             if wrappers.count(name) > 1:
                 raise InputError(f"policy {text!r}: {name} stands there twice, expected it once")
-        notes = tuple(
-            f"{name!r} is called {RENAMED[name]!r} now"
-            for name in (base, *given)
-            if name in RENAMED and name not in PAPERS_NAMES
-        )
         if dot_py:
             base = f"{file}{FILE}{base}"
-            return cls(base, base, "", "", wrappers, notes)
+            return cls(base, base, "", "", wrappers)
         ordering, plus, mechanism = base.partition("+")
         if plus:
-            return cls(base, f"+{mechanism}", ordering, mechanism, wrappers, notes)
-        return cls(base, RENAMED.get(base, base), "", "", wrappers, notes)
+            return cls(base, f"+{mechanism}", ordering, mechanism, wrappers)
+        return cls(base, PAPERS_NAMES.get(base, base), "", "", wrappers)
 
     @property
     def inner(self) -> str:

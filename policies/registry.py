@@ -29,9 +29,6 @@ from simulator.plugins import FILE, from_file, installed, loaded
 
 ENTRY_POINTS = "schedlab.policies"
 
-RENAMED_OPTIONS = {"hysteresis": "hysteresis.threshold"}
-"""Options of wrappers by their names of before, which are read all the same."""
-
 MISTAKEN = {"weight-priority": "; for processor sharing take processor-sharing"}
 """Hints where a policy is easily taken for another one."""
 
@@ -85,11 +82,10 @@ def make_policy(name: str, **options: Option) -> Policy:
     known = _all_options(name, parsed)
     given: dict[str, dict[str, Option]] = {key: {} for key in ("", *parsed.wrappers)}
     for option, value in options.items():
-        full = option if option in known else RENAMED_OPTIONS.get(option, option)
-        if full not in known:
+        if option not in known:
             raise InputError(f"policy {name!r}: unknown option {option!r}, {_hint(option, known)}")
-        _check_type(name, option, value, known[full])
-        wrapper, _, own = full.rpartition(".")
+        _check_type(name, option, value, known[option])
+        wrapper, _, own = option.rpartition(".")
         given["@" * bool(wrapper) + wrapper][own] = value
     policy, inner = _base_policy(parsed, given[""]), parsed.base
     for key in parsed.wrappers:
@@ -173,7 +169,7 @@ def requirements_verdict(
     if essential:
         hopeless = next((missing for missing in essential if not missing.keys), None)
         return f"{hopeless or essential[0]}{MISTAKEN.get(parsed.key, '')}", []
-    return None, [f"policy {name!r}: {each}" for each in (*found, *parsed.notes)]
+    return None, [f"policy {name!r}: {each}" for each in found]
 
 
 def hidden_plugins() -> list[str]:

@@ -240,7 +240,6 @@ def _walk(
     for depth, part in enumerate(location):
         last = depth == len(location) - 1
         is_key = isinstance(part, str) and last and not part.startswith("literal[")
-        is_key |= part in here.get("properties", {})  # the data may have it by an old name
         if isinstance(data, Mapping) and (part in data or is_key):
             member = _member(here, part, defs)
             if part not in data and member is None:

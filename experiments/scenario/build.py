@@ -34,8 +34,10 @@ def build(scenario: Scenario) -> tuple[Workload, Cluster]:
     workload, own_cluster = jobs_and_machines(scenario)
     workload, cluster = fitted(workload, own_cluster, scenario)
     workload = with_features(scenario, workload)
-    notes = [*scenario.old_names, *check_requirements(scenario.policy, workload, cluster)]
-    notes += unused_keys(scenario, workload, cluster)
+    notes = [
+        *check_requirements(scenario.policy, workload, cluster),
+        *unused_keys(scenario, workload, cluster),
+    ]
     return workload.noted(*notes) if notes else workload, cluster
 
 

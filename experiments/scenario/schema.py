@@ -25,8 +25,7 @@ from operator import or_
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, PrivateAttr, create_model, model_validator
-from pydantic.functional_validators import ModelWrapValidatorHandler
+from pydantic import BeforeValidator, Field, create_model
 
 from experiments.config import Config, FileKeys, path_keys, path_of, read_toml, validated
 from simulator.errors import InputError
@@ -147,37 +146,8 @@ else:
     """A key for each feature that there is (`simulator.features.registry`)."""
 
 
-OLD_NAMES = {
-    "sharing": "colocation",
-    "spot.away": "spot.down",
-    "network_penalty": "network.same_rack",
-    "failures.nodes_per_rack": "cluster.nodes_per_rack",
-    "network.nodes_per_rack": "cluster.nodes_per_rack",
-}
-"""Tables and keys by their names of before, which are read all the same for one release."""
-
-
-def _renamed(data: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """A scenario under the names of now, and a note on each that had another."""
-    data = {key: {**value} if isinstance(value, dict) else value for key, value in data.items()}
-    notes = []
-    for old, new in OLD_NAMES.items():
-        (*table, name), (*into, now) = old.split("."), new.split(".")
-        at = data.get(table[0]) if table else data
-        to = data.get(into[0], {}) if into else data
-        if not (isinstance(at, dict) and isinstance(to, dict) and name in at):
-            continue
-        if to.get(now, at[name]) == at[name]:  # else both are given, which is one too many
-            to[now] = at.pop(name)
-            data |= {into[0]: to} if into else {}
-            notes.append(f"{old} is called {new} now")
-    return data, notes
-
-
 class Scenario(FeatureTables):
     """One simulation: jobs, machines, a policy, and what else happens."""
-
-    _old_names: list[str] = PrivateAttr(default_factory=list)
 
     workload: Jobs
     """the jobs: one of the kinds below"""
@@ -220,20 +190,6 @@ class Scenario(FeatureTables):
     def setting(self) -> Setting:
         """The scenario as its workload sees it."""
         return Setting(self.seed, self.cluster)
-
-    @property
-    def old_names(self) -> list[str]:
-        """Notes on tables and keys that were given by their names of before."""
-        return self._old_names
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _under_old_names(cls, data: Any, handler: ModelWrapValidatorHandler[Scenario]) -> Scenario:
-        """Tables and keys under their names of before are read all the same."""
-        data, notes = _renamed(data) if isinstance(data, dict) else (data, [])
-        made = handler(data)
-        made._old_names.extend(notes)
-        return made
 
 
 def file_keys(config: dict[str, Any]) -> FileKeys:

@@ -6,7 +6,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from experiments.commands.renamed import renamed
 from experiments.scenario.checks import ScenarioChecks
 from experiments.scenario.output import FORMAT, new_folder
 from experiments.scenario.run import has_fixed_jobs
@@ -187,28 +186,6 @@ def test_usage_errors_name_the_option(words, complaint):
     told = refused(*words)
     assert told.startswith("schedlab")
     assert complaint in told
-
-
-def test_earlier_names_work_with_one_note():
-    """Each old form becomes the new one; the note names both."""
-    old = "run --jobs a.csv --nodes=2 --gpus-per-node 4 -o x=1 --round-s 60 --adapt models=20,70,10 --window 2:9"
-    now, note = renamed(old.split())
-    assert " ".join(now) == (
-        "run --set decisions.period_s= a.csv --set cluster.num_nodes=2 --set cluster.gpus_per_node=4 "
-        "--set policy_options.x=1 --set decisions.round_s=60 --set adapt.models=[20,70,10] "
-        "--set window=[2, 9]"
-    )
-    assert note.startswith("note: `--jobs a.csv --nodes 2 ")
-    assert renamed(["gantt", "out"]) == (
-        ["show", "gantt", "out"],
-        "note: `gantt` is now `show gantt`; the old form works in this release",
-    )
-    assert renamed(["sweep", "a.toml"])[0] == ["sweep", "run", "a.toml"]
-    assert renamed(["fill"])[0] == ["theory", "packing"]
-    for words in (["run", "a.toml", "--set", "seed=1"], ["sweep", "status", "out"], ["--help"], []):
-        assert renamed(words) == (words, "")
-    ran = schedlab("size-server", "--help")
-    assert (ran.returncode, ran.stderr.count("\n")) == (0, 1)
 
 
 def test_help_is_no_error():

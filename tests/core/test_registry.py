@@ -49,16 +49,14 @@ class Slow(Wrapper):
 
 
 def test_a_name_is_parsed_once():
-    parsed = PolicyName.parse("srtf+tune@noted@hysteresis")
+    parsed = PolicyName.parse("srtf+tune@decision-trace@hysteresis")
     assert (parsed.base, parsed.key) == ("srtf+tune", "+tune")
     assert (parsed.ordering, parsed.mechanism) == ("srtf", "tune")
     assert parsed.inner == "srtf+tune@decision-trace"
     assert (PolicyName.parse("greedy").mechanism, PolicyName.parse("greedy").inner) == ("", "")
     assert PolicyName.parse("a+b.py:Mine@tune").mechanism == ""  # the file's name has no parts
     assert parsed.wrappers == ("@decision-trace", "@hysteresis")
-    assert parsed.notes == ("'@noted' is called '@decision-trace' now",)
     assert PolicyName.parse("ps").key == "weight-priority"
-    assert PolicyName.parse("ps").notes == ()
 
 
 def test_what_the_decorator_registers_can_be_made():
@@ -86,12 +84,9 @@ def test_options_of_a_wrapper_have_its_name():
         make_policy(name, limit="few")
 
 
-def test_names_and_options_of_before():
-    assert make_policy("srpt@hysteresis", hysteresis=0.25).threshold == 0.25
+def test_options_of_wrappers_and_the_names_of_papers():
+    assert make_policy("srpt@hysteresis", **{"hysteresis.threshold": 0.25}).threshold == 0.25
     assert make_policy("ps").name == "ps"
-    assert make_policy("fifo@noted").name == "fifo@decision-trace"
-    _, notes = requirements_verdict("fifo@noted", fixed([0], [1], [1]), SERVERS)
-    assert notes == ["policy 'fifo@noted': '@noted' is called '@decision-trace' now"]
     assert requirements_verdict("ps-shared", fixed([0], [1], [1]), SERVERS)[1] == []
 
 

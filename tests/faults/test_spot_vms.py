@@ -113,27 +113,3 @@ def test_mistakes_are_one_line():
             on_spot(vms, bad)
     with pytest.raises(InputError, match="bounds: nodes have prices of their own"):
         alone(ONE, on_spot(vms, (1.0, 0.3)))
-
-
-def test_names_of_before_are_read_and_noted():
-    """One release long; both names at once, with two values, are one too many."""
-    keys = {
-        "workload": {"kind": "poisson", "num_jobs": 3, "arrival_rate_per_h": 30.0},
-        "cluster": {"kind": "nodes", "num_nodes": 2},
-        "policy": "fifo-strict",
-        "spot": {"nodes": 1, "time_to_reclaim": "exponential:9", "away": "exponential:9"},
-        "sharing": {"part": 0.5},
-        "network_penalty": 1.3,
-    }
-    read = Scenario.model_validate(keys)
-    renamed = (
-        ("sharing", "colocation"), ("spot.away", "spot.down"), ("network_penalty", "network.same_rack")
-    )  # fmt: skip
-    assert read.old_names == [f"{old} is called {new} now" for old, new in renamed]
-    assert (read.colocation.part, read.spot.down) == (0.5, "exponential:9")
-    assert read.network.same_rack == 1.3
-    now = {**keys, "spot": {**keys["spot"], "down": "exponential:8"}}
-    with pytest.raises(ValueError, match=r"spot\.away"):
-        Scenario.model_validate(now)
-    del now["spot"]["away"], now["sharing"], now["network_penalty"]
-    assert not Scenario.model_validate(now).old_names

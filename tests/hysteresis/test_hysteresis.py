@@ -226,7 +226,7 @@ def test_options():
 @pytest.mark.parametrize(
     ("name", "options", "told"),
     [
-        ("srpt@hysteresis", {"hysteresis": -1.0}, "threshold is -1.0, expected a number >= 0"),
+        ("srpt@hysteresis", {"hysteresis.threshold": -1.0}, "threshold is -1.0, expected a number >= 0"),
         ("greedy@hysteresis", {"nonsense": 1}, "unknown option 'nonsense'"),
     ],
 )  # fmt: skip
