@@ -288,7 +288,8 @@ def _draw_place(
         if on(0.3):
             scenario["network"] = {"same_rack": 1.3}
         else:
-            scenario["network"] = {"nodes_per_rack": 2, "same_rack": 1.2, "across_racks": 1.5}
+            scenario["cluster"]["nodes_per_rack"] = 2
+            scenario["network"] = {"same_rack": 1.2, "across_racks": 1.5}
 
 
 def _draw_trouble(
@@ -301,8 +302,11 @@ def _draw_trouble(
             failures |= {"time_to_failure": one("exponential:15000", "weibull:9000,shape=0.8", "deterministic:5000"),
                          "repair": one("deterministic:600", "exponential:1500")}  # fmt: skip
         if on(0.3):
-            failures |= {"rack_time_to_failure": "exponential:30000", "rack_repair": "exponential:1200",
-                         "nodes_per_rack": 2}  # fmt: skip
+            failures |= {
+                "rack_time_to_failure": "exponential:30000",
+                "rack_repair": "exponential:1200",
+            }
+            scenario["cluster"]["nodes_per_rack"] = 2
         if on(0.4):
             failures |= {"job_time_to_failure": "exponential:12000", "max_attempts": one(2, 5)}
         if failures:

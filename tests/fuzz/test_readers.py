@@ -87,6 +87,7 @@ num_gpus = [1, 2]
 priorities = [1, 2]
 patience = "exponential:600"
 [cluster]
+nodes_per_rack = 2
 kind = "nodes"
 num_nodes = 4
 num_controllers = 2
@@ -123,7 +124,6 @@ draw = { ann = 0.6, bob = 0.4 }
 weight = { ann = 2 }
 quota = { ann = 24 }
 [network]
-nodes_per_rack = 2
 same_rack = 1.2
 across_racks = 1.5
 """

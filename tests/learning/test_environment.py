@@ -84,6 +84,7 @@ num_jobs = 60
 arrival_rate_per_h = 12.0
 num_gpus = [1, 2, 4]
 [cluster]
+nodes_per_rack = 2
 kind = "nodes"
 num_nodes = 4
 gpus_per_node = 4
@@ -105,7 +106,6 @@ quota = { a = 8, b = 10 }
 [admission]
 rule = "downgrade"
 [network]
-nodes_per_rack = 2
 same_rack = 1.3
 across_racks = 1.6
 [predictions]
