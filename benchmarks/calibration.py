@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import minimize_scalar
 
-from simulator.datafiles import read_table, records
+from simulator.files.bundled import read_table, records
 from simulator.model.cluster import FloatArray
 
 CNNS = ("alexnet", "resnet50", "vgg16")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from simulator.datafiles import read_table, records
+from simulator.files.bundled import read_table, records
 from simulator.workloads.dnn_models import REFERENCE
 from simulator.workloads.synergy import dnn_models
 

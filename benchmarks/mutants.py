@@ -65,7 +65,7 @@ PACKAGES: dict[str, tuple[list[str], list[str]]] = {
     ),
     "node": (["simulator/core/node.py"], ["tests/core", "tests/faults"]),
     "server": (["simulator/core/server.py"], ["tests/core"]),
-    "dispatcher": (["simulator/dispatchers.py"], ["tests/core"]),
+    "dispatcher": (["simulator/core/dispatchers.py"], ["tests/core"]),
     "accounting": (["simulator/metrics/result.py"], ["tests/core"]),
     "statistics": (
         [f"simulator/statistics/{part}.py" for part in STATISTICS],

@@ -31,7 +31,7 @@ import numpy as np
 
 from benchmarks.oracle_runs import CHANGES, PROGRAMS, Run, all_runs
 from simulator import InfeasibleDecision, InputError, Result
-from simulator.compiling import compiling_s
+from simulator.core.compiling import compiling_s
 
 Columns = dict[str, list[Any]]
 Frozen = dict[str, Any]

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from simulator.errors import InputError
-from simulator.keys import (
+from simulator.files.keys import (
     Config,
     KeyedError,
     at_key,

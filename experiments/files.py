@@ -1,6 +1,6 @@
 """Files that are written whole or not at all.
 
-A file is written under a random name beside its place and renamed (`simulator.outputs`); a link that
+A file is written under a random name beside its place and renamed (`simulator.files.outputs`); a link that
 stands in the place itself is replaced.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from simulator.errors import InputError
-from simulator.outputs import created_beside
+from simulator.files.outputs import created_beside
 
 
 @contextlib.contextmanager

@@ -15,8 +15,8 @@ from policies.free_capacity import FreeCapacity
 from policies.registration import register
 from policies.serving import serve
 from simulator.arguments import one_of
-from simulator.datafiles import read_table
 from simulator.errors import InputError
+from simulator.files.bundled import read_table
 from simulator.model.contract import LEAST_AGAIN_S, NO_CHANGE, Decision, Placement, View
 from simulator.model.tolerances import INSTANT_S
 

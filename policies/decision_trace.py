@@ -18,10 +18,10 @@ import numpy as np
 
 from policies.registration import register
 from policies.wrapper import Wrapper
-from simulator.features.fractional import SharedDuration, demanded_gpus
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import Decision, Placement, Policy, View
 from simulator.model.feasibility import placements_of
+from simulator.model.fractional import SharedDuration, demanded_gpus
 from simulator.model.tolerances import SUMS
 from simulator.model.workload import ELASTIC
 

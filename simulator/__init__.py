@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from simulator.core.triggers import DecisionPoints as DecisionPoints
+    from simulator.entry import simulate as simulate
     from simulator.errors import InfeasibleDecision as InfeasibleDecision
     from simulator.errors import InputError as InputError
     from simulator.metrics.result import Result as Result
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from simulator.model.server_spec import ServerSpec as ServerSpec
     from simulator.model.workload import ELASTIC as ELASTIC
     from simulator.model.workload import Workload as Workload
-    from simulator.simulation import simulate as simulate
 
 _NAMES = {
     "simulator.core.triggers": "DecisionPoints",
@@ -42,7 +42,7 @@ _NAMES = {
     "SpeedupCurve TimeTable",
     "simulator.model.server_spec": "ServerSpec",
     "simulator.model.workload": "ELASTIC Workload",
-    "simulator.simulation": "simulate",
+    "simulator.entry": "simulate",
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 __all__ = sorted(_HOMES)

@@ -5,6 +5,9 @@
     class Cluster: ...
 
 ``Cluster(types, "ten")`` is then "cluster: num_nodes is 'ten', expected a whole number".
+
+Sizes have limits, for every way in which a size is given: what is larger is a slip of the pen, and would fill the
+memory. `whole` looks parameters up by name; columns of files and keys of scenarios take their bounds from here.
 """
 
 from __future__ import annotations
@@ -19,12 +22,30 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from simulator.errors import InputError
-from simulator.limits import BY_NAME
 
 Kind = TypeVar("Kind", bound=type)
 
+MOST_NODES = 1_000_000
+MOST_JOBS = 10_000_000
+MOST_GPUS = 10_000
+"""Of one node."""
+
+LATEST_S = 1e12
+"""Submissions are before this (over 30,000 years), where a clock still resolves a millisecond."""
+
+MOST_TIMES = 250_000_000
+"""Entries of a table of times by job, node type and number of GPUs: 2 GB."""
+
+LIMITS = {
+    "num_nodes": MOST_NODES,
+    "num_controllers": MOST_NODES,
+    "num_jobs": MOST_JOBS,
+    "gpus_per_node": MOST_GPUS,
+}
+"""Of parameters, by their names."""
+
 LEAST_PERIOD_S = 1e-3
-"""Times between decisions are at least this long; clocks below `simulator.model.workload.LATEST_S` resolve it."""
+"""Times between decisions are at least this long; clocks below `LATEST_S` resolve it."""
 
 SHOWN = 60
 """Characters of a wrong value that a message cites."""
@@ -137,7 +158,7 @@ def check_period(period_s: float | None) -> None:
 def whole(least: int, of: str = "", /, **values: object) -> None:
     """Whole numbers, at least ``least``; 2.0 is none, since nothing can be counted with it.
 
-    Those that `simulator.limits` knows by name are at most what it says.
+    Those that `simulator.arguments` knows by name are at most what it says.
     """
 
     def good(value: Any) -> bool:
@@ -145,9 +166,9 @@ def whole(least: int, of: str = "", /, **values: object) -> None:
 
     _expect(good, f"a whole number >= {least}", of, values)
     for name, value in values.items():
-        if name in BY_NAME and cast(int, value) > BY_NAME[name]:
+        if name in LIMITS and cast(int, value) > LIMITS[name]:
             where = f"{of}: {name}" if of else name
-            raise InputError(f"{where} is {short(value)}, expected at most {BY_NAME[name]:,}")
+            raise InputError(f"{where} is {short(value)}, expected at most {LIMITS[name]:,}")
 
 
 def positive(of: str = "", /, **values: float) -> None:
@@ -189,3 +210,19 @@ def _expect(
         if not good(value):
             where = f"{of}: {name}" if of else name
             raise InputError(f"{where} is {short(value)}, expected {expected}")
+
+
+def expect_few(count: int, most: int, what: str) -> None:
+    """Raise InputError for more than the limit: "12 jobs in all, expected at most 10"."""
+    if count > most:
+        raise InputError(f"{count:,} {what}, expected at most {most:,}")
+
+
+def times_shape(jobs: int, types: int, gpus: int) -> tuple[int, int, int]:
+    """``(J, V, G + 1)``, the shape of a table of times; raises InputError where it would fill the memory."""
+    expect_few(
+        jobs * types * (gpus + 1),
+        MOST_TIMES,
+        f"times of {jobs:,} jobs on {types:,} node types of up to {gpus:,} GPUs",
+    )
+    return jobs, types, gpus + 1

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simulator.arguments import check_period
+from simulator.core.dispatchers import make_dispatcher
 from simulator.core.feature import Feature
-from simulator.core.run import Rule, begin, run
+from simulator.core.logs import ScheduleLog
 from simulator.core.simulation import Simulation
+from simulator.core.start import Rule, begin, run_to_end
 from simulator.core.triggers import DecisionPoints
 from simulator.core.wake_ups import MAX_TICKS
-from simulator.dispatchers import make_dispatcher
 from simulator.errors import InfeasibleDecision, InputError
 from simulator.features.registry import features_of
-from simulator.logs import ScheduleLog
 from simulator.metrics.result import NodeMeters, Result
 from simulator.model.cluster import Cluster
 from simulator.model.contract import Decision, PolicyLike, View
@@ -64,7 +64,7 @@ def simulate(
     seed : of all random streams (policy, dispatcher, service times).
     decision_points : when controllers decide; every arrival and completion where None.
     dispatcher : which queue an arriving job joins, a name of
-        `simulator.dispatchers.DISPATCHERS`, or a rule of one's own like those there.
+        `simulator.core.dispatchers.DISPATCHERS`, or a rule of one's own like those there.
     server : None: decisions take no time; else the optimization server that computes them.
     features : what the cluster has beside nodes and jobs: a `Feature` of one's own, or the data of one of
         `simulator.features`, e.g. `Failures`, `Tenants`, `Admission`, `Network`, `Colocation`, `Delays`, `Rounds`.
@@ -105,7 +105,7 @@ def simulate(
     with _stream(simulation, stream_to) as stream:
         begin(simulation, parts, lambda: _decider(policy), make_dispatcher(dispatcher), server)
         try:
-            run(simulation)
+            run_to_end(simulation)
         except Exception as error:
             if not isinstance(error, InputError | InfeasibleDecision):  # these name it themselves
                 error.add_note(f"policy {simulation.policy_name}, at {simulation.clock.now:g} s")

@@ -22,7 +22,7 @@ from experiments.scenario import schema as scenario
 from experiments.scenario.template import template
 from experiments.sweep.sweepfile import SweepFile
 from policies import page as policies_page
-from simulator.keys import meanings
+from simulator.files.keys import meanings
 from simulator.workloads.job_types import TypesConfig
 
 ROOT = Path(__file__).parent.parent

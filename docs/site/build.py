@@ -18,7 +18,7 @@ ROOT = HERE.parents[1]
 COPIED = {"SECURITY.md": "SECURITY.md", "CONTRIBUTING.md": "CONTRIBUTING.md",
           "CHANGELOG.md": "CHANGELOG.md", "data/README.md": "data.md"}  # fmt: skip
 REFERENCE = {
-    "simulator": ("simulator.simulation", "simulator.model.workload", "simulator.model.cluster",
+    "simulator": ("simulator.entry", "simulator.model.workload", "simulator.model.cluster",
                   "simulator.model.contract", "simulator.model.performance", "simulator.metrics.result",
                   "simulator.statistics", "simulator.adaptation", "simulator.adaptation.rules",
                   "simulator.laws.base"),

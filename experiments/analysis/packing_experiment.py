@@ -10,7 +10,7 @@ import pandas as pd
 from policies.fractional_gpus.packing_experiment import pack
 from policies.fractional_gpus.state import RULES
 from simulator.errors import InputError
-from simulator.features.fractional import Demands, Machines
+from simulator.workloads.pods import Demands, Machines
 
 
 def packing_table(

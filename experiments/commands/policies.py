@@ -107,7 +107,7 @@ def _of_packages() -> list[str]:
     import inspect
 
     from experiments.scenario.build import DISPATCHER_GROUP
-    from simulator.dispatchers import DISPATCHERS
+    from simulator.core.dispatchers import DISPATCHERS
     from simulator.plugins import installed, loaded
     from simulator.workloads.registry import KINDS, kinds
 

@@ -15,7 +15,7 @@ from simulator.plugins import installed, loaded
 
 if TYPE_CHECKING:
     from simulator import Cluster, DecisionPoints, Policy, ServerSpec, Workload
-    from simulator.core.run import Rule
+    from simulator.core.start import Rule
     from simulator.features.reconfiguration import Delays
     from simulator.features.rounds import Rounds
 
@@ -105,8 +105,7 @@ def make_policy(scenario: Scenario) -> Policy:
 def decision_points(decisions: Decisions) -> DecisionPoints:
     """Times of decisions; raises KeyedError for keys that exclude each other."""
     from simulator import DecisionPoints
-    from simulator.arguments import LEAST_PERIOD_S
-    from simulator.limits import LATEST_S
+    from simulator.arguments import LATEST_S, LEAST_PERIOD_S
 
     period_s, round_s = decisions.period_s, decisions.round_s
     since_last_s = decisions.since_last_s
@@ -171,7 +170,7 @@ def make_dispatcher(name: str) -> str | Rule:
     [project.entry-points."schedlab.dispatchers"]
     most-free = "my_package:most_free"         # (controllers, rng) -> (job -> one of the controllers)
     """
-    from simulator.dispatchers import DISPATCHERS
+    from simulator.core.dispatchers import DISPATCHERS
 
     if name in DISPATCHERS:
         return name

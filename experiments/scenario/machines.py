@@ -86,7 +86,7 @@ def _adapted(
 
 def _noted_without_parts(workload: Workload, asked: Performance) -> Workload:
     """With a note where jobs asked for parts of GPUs, and what was added lets them hold whole ones."""
-    from simulator.features.fractional import SharedDuration
+    from simulator.model.fractional import SharedDuration
     from simulator.model.performance import FixedDuration
 
     if not isinstance(asked, SharedDuration) or isinstance(workload.performance, FixedDuration):

@@ -15,10 +15,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from experiments.config import validated
 from experiments.sweep.chosen import one_run
 from experiments.sweep.store import is_sweep
+from simulator.arguments import MOST_GPUS, MOST_NODES
 from simulator.errors import InputError
-from simulator.inputs import read_input
-from simulator.inputs import read_json as read_any_json
-from simulator.limits import MOST_GPUS, MOST_NODES
+from simulator.files.inputs import read_input
+from simulator.files.inputs import read_json as read_any_json
 from simulator.metrics.run_tables import TABLES
 from simulator.model.tolerances import ON_TIME_S, SUMS
 

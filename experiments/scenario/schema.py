@@ -31,7 +31,7 @@ from experiments.config import Config, FileKeys, path_keys, path_of, read_toml, 
 from simulator.errors import InputError
 from simulator.features import registry
 from simulator.features.table import FeatureTable
-from simulator.keys import Delay, NonNegative, Positive
+from simulator.files.keys import Delay, NonNegative, Positive
 from simulator.plugins import FILE
 from simulator.workloads.machines import Machines, NodeCount, is_file
 from simulator.workloads.registry import kinds

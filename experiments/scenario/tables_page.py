@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from experiments.scenario.output import FORMAT
-from simulator.columns import Column
 from simulator.features.registry import COLUMNS
 from simulator.metrics.run_tables import STREAMED, TABLES
-from simulator.schema import Schema
+from simulator.schema import Column, Schema
 
 BEGIN = """\
 # Tables of a run

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from experiments.config import toml_value
 from experiments.scenario.keys_page import meaning
 from experiments.scenario.schema import Scenario
-from simulator.keys import meanings
+from simulator.files.keys import meanings
 
 BEGIN = """\
 # schedlab run scenario.toml

@@ -22,8 +22,8 @@ import importlib.util
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from simulator.datafiles import data_folder
 from simulator.errors import InputError
+from simulator.files.bundled import data_folder
 from simulator.plugins import GROUPS, installed
 
 LIBRARIES = ("simpy", "numpy", "scipy", "pandas", "numba", "highspy", "gurobipy")

@@ -11,10 +11,10 @@ from policies.registration import register
 from simulator.arguments import one_of, part
 from simulator.errors import InputError
 from simulator.features.colocation.mig import PROFILES, best_start, mask_of, profile_for
-from simulator.features.fractional import SharedDuration
 from simulator.model.cluster import IntArray
 from simulator.model.contract import FIXED, NO_CHANGE, Decision, Placement, View
 from simulator.model.feasibility import fits
+from simulator.model.fractional import SharedDuration
 from simulator.model.tolerances import EQUAL, PART_OF_A_GPU
 from simulator.model.workload import Workload
 

@@ -25,8 +25,8 @@ from policies.fractional_gpus.state import (
     nothing_known,
 )
 from simulator.errors import InputError
-from simulator.features.fractional import WHOLE_GPU, Demands, Machines
 from simulator.model.cluster import FloatArray, IntArray
+from simulator.workloads.pods import WHOLE_GPU, Demands, Machines
 
 STEPS = 100
 """Kubernetes' scores run from 0 to 100, in whole numbers; 0: real numbers."""

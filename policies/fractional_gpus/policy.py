@@ -22,10 +22,11 @@ from policies.registration import register
 from simulator import FIXED, NO_CHANGE, Decision, InputError, Placement, View
 from simulator.arguments import one_of
 from simulator.features.colocation import Colocation
-from simulator.features.fractional import WHOLE_GPU, Demands, Machines, SharedDuration
 from simulator.model.cluster import Cluster, FloatArray, IntArray
+from simulator.model.fractional import SharedDuration
 from simulator.model.tolerances import UNITS
 from simulator.model.workload import Workload
+from simulator.workloads.pods import WHOLE_GPU, Demands, Machines
 
 BYTES = 1e9
 """Bytes of a GB: memory is counted in them here."""

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from simulator.features.fractional import WHOLE_GPU, Demands, Machines
 from simulator.model.cluster import FloatArray, IntArray
+from simulator.workloads.pods import WHOLE_GPU, Demands, Machines
 
 RANDOM, DOT_PRODUCT, CLUSTERING, PACKING, BEST_FIT, FGD = range(6)
 """The rules of the FGD paper (`policies.fractional_gpus.kernels`)."""

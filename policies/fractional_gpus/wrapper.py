@@ -18,10 +18,10 @@ import numpy as np
 from policies.registration import register
 from policies.wrapper import Wrapper
 from simulator.errors import InputError
-from simulator.features.fractional import SharedDuration
 from simulator.model.cluster import IntArray, NodeType
 from simulator.model.contract import FIXED, NO_CHANGE, Decision, Placement, Policy, View
 from simulator.model.feasibility import fits
+from simulator.model.fractional import SharedDuration
 from simulator.model.performance import FixedDuration
 from simulator.model.tolerances import UNITS
 from simulator.model.workload import Workload

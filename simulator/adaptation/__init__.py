@@ -22,7 +22,7 @@ from simulator.adaptation.rules import (
     Rules,
 )
 from simulator.adaptation.times import demand, sensitivity, speedup, speedup_curve, with_models
-from simulator.keys import at_key
+from simulator.files.keys import at_key
 from simulator.model.cluster import Cluster
 from simulator.model.workload import Workload
 from simulator.statistics import Streams

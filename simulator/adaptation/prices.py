@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from simulator.adaptation.rules import Rules
-from simulator.datafiles import read_table
 from simulator.errors import InputError
-from simulator.keys import at_key
+from simulator.files.bundled import read_table
+from simulator.files.keys import at_key
 from simulator.model.cluster import Cluster, NodeType
 from simulator.workloads.andreas import ENERGY_EUR_PER_KWH, PUE
 from simulator.workloads.catalogs import read_catalog

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simulator.arguments import checked, is_number, short
-from simulator.keys import KeyedError, at_key
+from simulator.files.keys import KeyedError, at_key
 from simulator.model.cluster import Cluster
 from simulator.statistics import Streams
 from simulator.workloads.catalogs import read_catalog

@@ -11,7 +11,7 @@ import numpy as np
 
 from simulator.adaptation.rules import Context, Rules
 from simulator.errors import InputError
-from simulator.keys import at_key
+from simulator.files.keys import at_key
 from simulator.model.cluster import Cluster
 from simulator.model.goodput import Goodput
 from simulator.model.performance import FixedDuration, Sensitivity, SpeedupCurve, TimeTable

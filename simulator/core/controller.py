@@ -10,8 +10,8 @@ import numpy as np
 from simpy import Event
 from simpy.events import ProcessGenerator
 
-from simulator.compiling import compiling_s
 from simulator.core.clock import Order
+from simulator.core.compiling import compiling_s
 from simulator.core.execution import Execution
 from simulator.core.node import Node
 from simulator.core.plan import Plan

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from simulator.core.controller import Controller
-from simulator.core.run import Dispatch, Rule
+from simulator.core.start import Dispatch, Rule
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.ranks import ranks

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from simulator.columns import ColumnData
 from simulator.core.controller import Controller
 from simulator.core.execution import Execution
 from simulator.core.plan import Plan
@@ -19,6 +18,7 @@ from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.contract import Placement
 from simulator.model.feature_record import FeatureRecord
 from simulator.model.workload import Workload
+from simulator.schema import ColumnData
 
 NEVER = float("inf")
 

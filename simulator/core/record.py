@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simulator.columns import ColumnData
+from simulator.core.logs import DecisionLog, ScheduleLog
+from simulator.core.node import NodeMeters
 from simulator.errors import InputError
-from simulator.logs import DecisionLog, ScheduleLog
-from simulator.meters import NodeMeters
 from simulator.model.cluster import Cluster, FloatArray, IntArray
 from simulator.model.contract import Configuration
 from simulator.model.server_spec import ServerSpec
 from simulator.model.workload import Workload
+from simulator.schema import ColumnData
 
 ROWS_AT_ONCE = 4096
 """Jobs whose tables of times are looked at together."""

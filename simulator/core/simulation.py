@@ -12,10 +12,10 @@ import numpy as np
 
 from simulator.core.clock import Clock
 from simulator.core.jobs import JobStates, column_of
+from simulator.core.logs import DecisionLog, ScheduleLog
 from simulator.core.node import Node
 from simulator.core.triggers import DecisionPoints
 from simulator.errors import InfeasibleDecision
-from simulator.logs import DecisionLog, ScheduleLog
 from simulator.model.cluster import Cluster
 from simulator.model.contract import Configuration, Placement
 from simulator.model.workload import Workload
@@ -47,7 +47,7 @@ class Simulation:
     reneged : jobs that left before they started, in order of leaving.
     hooks : by name of a method of `simulator.core.feature.Feature`: those that features have of their own.
     fractional_gpus : whether the policy gives parts of GPUs.
-    controllers, server, dispatch : `simulator.core.run.begin` makes them.
+    controllers, server, dispatch : `simulator.core.start.begin` makes them.
     """
 
     def __init__(

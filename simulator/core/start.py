@@ -20,7 +20,7 @@ Dispatch = Callable[[int], Controller]
 """Takes a job that arrives, returns the controller whose queue it joins."""
 
 Rule = Callable[[Sequence[Controller], np.random.Generator], Dispatch]
-"""Takes the controllers and random numbers of its own, returns what sends each job (`simulator.dispatchers`)."""
+"""Takes the controllers and random numbers of its own, returns what sends each job (`simulator.core.dispatchers`)."""
 
 HOOKS = tuple(name for name, value in vars(Feature).items() if callable(value))
 
@@ -69,7 +69,7 @@ IDLE_EVENTS = 1_000_000
 """Events in which no job comes, goes or holds a GPU, after which a run is given up."""
 
 
-def run(simulation: Simulation) -> None:
+def run_to_end(simulation: Simulation) -> None:
     """Let the clock run until all jobs are over; a process that still waits then is dropped.
 
     Raises

@@ -15,7 +15,7 @@ from pydantic import Field
 from simulator.features.failures import Failures, Outages, racks_of
 from simulator.features.failures.keys import FailureTable
 from simulator.features.table import Scene
-from simulator.keys import KeyedError, NonNegative, Positive, PositiveInt
+from simulator.files.keys import KeyedError, NonNegative, Positive, PositiveInt
 from simulator.laws import Deterministic
 
 

@@ -23,10 +23,10 @@ from simulator.arguments import checked, length
 from simulator.core.controller import Controller
 from simulator.core.feature import Feature
 from simulator.core.simulation import Simulation
-from simulator.datafiles import read_table
 from simulator.errors import InputError
 from simulator.features.table import FeatureTable, Scene
-from simulator.keys import KeyedError, at_key
+from simulator.files.bundled import read_table
+from simulator.files.keys import KeyedError, at_key
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.contract import Placement
 from simulator.model.workload import Workload

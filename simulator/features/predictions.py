@@ -30,7 +30,7 @@ from simulator.core.feature import Feature
 from simulator.core.simulation import Simulation
 from simulator.errors import InputError
 from simulator.features.table import FeatureTable, Scene
-from simulator.keys import NonNegative, at_key
+from simulator.files.keys import NonNegative, at_key
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.performance import (
     FixedDuration,

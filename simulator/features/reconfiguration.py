@@ -8,12 +8,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from simulator.arguments import is_number
+from simulator.arguments import LATEST_S, is_number
 from simulator.core.controller import Controller
 from simulator.core.execution import Execution
 from simulator.core.feature import Feature
 from simulator.errors import InputError
-from simulator.limits import LATEST_S
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from simulator.columns import Column
 from simulator.core.feature import Feature
 from simulator.errors import InputError
 from simulator.features.admission.control import Admission, AdmissionControl, AdmissionKeys
@@ -43,7 +42,7 @@ from simulator.features.tenants.tenants import Tenants
 from simulator.model.performance import Performance
 from simulator.model.workload import Workload
 from simulator.plugins import installed, table_of
-from simulator.schema import RunTable
+from simulator.schema import Column, RunTable
 
 GROUP = "schedlab.features"
 """Entry points of features."""

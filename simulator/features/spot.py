@@ -16,7 +16,7 @@ from pydantic import Field
 from simulator.features.failures import Failures, Outages
 from simulator.features.failures.keys import FailureTable
 from simulator.features.table import Scene
-from simulator.keys import KeyedError, NonNegative, PositiveInt, at_key
+from simulator.files.keys import KeyedError, NonNegative, PositiveInt, at_key
 from simulator.laws import parse_law
 from simulator.model.cluster import Cluster
 

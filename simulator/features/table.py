@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from simulator.keys import Config
+from simulator.files.keys import Config
 from simulator.model.cluster import Cluster
 from simulator.model.workload import Workload
 
@@ -31,7 +31,7 @@ class Scene:
 
 
 class FeatureTable(Config):
-    """Keys of a feature. Errors are `simulator.keys.KeyedError` that name table and key.
+    """Keys of a feature. Errors are `simulator.files.keys.KeyedError` that name table and key.
 
     Attributes
     ----------

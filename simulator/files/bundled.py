@@ -15,7 +15,7 @@ from simulator.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-_HERE = Path(__file__).resolve().parent
+_HERE = Path(__file__).resolve().parent.parent
 
 
 def data_folder() -> Path:

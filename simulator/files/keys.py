@@ -24,9 +24,9 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, ErrorDetails
 
+from simulator.arguments import LATEST_S
 from simulator.errors import InputError, meant
-from simulator.inputs import MOST_CONFIG_BYTES, read_input_text
-from simulator.limits import LATEST_S
+from simulator.files.inputs import MOST_CONFIG_BYTES, read_input_text
 
 Model = TypeVar("Model", bound=BaseModel)
 

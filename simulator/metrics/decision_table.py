@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from simulator.columns import Column, ColumnData, ColumnType, Values
-from simulator.logs import Facts
-from simulator.schema import Derived, Schema
+from simulator.core.logs import Facts
+from simulator.schema import Column, ColumnData, ColumnType, Derived, Schema, Values
 
 if TYPE_CHECKING:
     import pyarrow as pa

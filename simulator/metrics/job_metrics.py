@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from simulator.core.record import RunRecord, present_beside
 from simulator.model.cluster import FloatArray
-from simulator.record import RunRecord, present_beside
 from simulator.statistics import jain
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from simulator.columns import Values
+from simulator.core.record import RunRecord
 from simulator.model.cluster import FloatArray
-from simulator.record import RunRecord
-from simulator.schema import Derived, Schema
+from simulator.schema import Derived, Schema, Values
 
 NEVER_STARTED = ("left", "rejected")
 """Statuses of jobs that ended before they started (`RunRecord.left`)."""

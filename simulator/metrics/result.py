@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from simulator.meters import NodeMeters
+from simulator.core.node import NodeMeters
+from simulator.core.record import RunRecord
 from simulator.metrics.job_metrics import fairness_summary
 from simulator.metrics.run_tables import STREAMED, TABLES
 from simulator.metrics.server_metrics import server_summary
-from simulator.record import RunRecord
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simulator.core.logs import DecisionLog
+from simulator.core.record import RunRecord
 from simulator.features.registry import RUN_TABLES
-from simulator.logs import DecisionLog
 from simulator.metrics.decision_table import (
     DECISIONS,
     TIMING,
@@ -21,7 +22,6 @@ from simulator.metrics.job_table import JOBS
 from simulator.metrics.schedule_table import CONFIGURATIONS, SCHEDULE, Configured, Names, Shares
 from simulator.metrics.timeline import TIMELINE, timeline
 from simulator.model.goodput import BatchSize
-from simulator.record import RunRecord
 from simulator.schema import RunTable
 
 if TYPE_CHECKING:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from simulator.columns import Values
 from simulator.model.cluster import Cluster
 from simulator.model.goodput import BatchSize
 from simulator.model.workload import Workload
-from simulator.schema import Derived, Schema, arrow_array
+from simulator.schema import Derived, Schema, Values, arrow_array
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from simulator.core.record import RunRecord
 from simulator.laws import Law
-from simulator.record import RunRecord
 
 
 def server_summary(record: RunRecord) -> dict[str, float | int | None]:

@@ -7,7 +7,7 @@ columns of the tables of the same names; ``timing.parquet`` where decisions are 
 block of each.
 
 While the simulation runs, notes of decisions are texts of JSON in a file of their own, since which notes there are
-is known only at its end. The files have random names until then (`simulator.outputs`): a file with its name is whole.
+is known only at its end. The files have random names until then (`simulator.files.outputs`): a file with its name is whole.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from simulator.columns import ColumnType
+from simulator.core.logs import DecisionLog, Facts, ScheduleLog
+from simulator.core.record import RunRecord
 from simulator.errors import InputError
-from simulator.logs import DecisionLog, Facts, ScheduleLog
+from simulator.files.outputs import created_beside
 from simulator.metrics.decision_table import Decisions, decisions_table, note_types, timing_table
 from simulator.metrics.run_tables import STREAMED, TABLES
 from simulator.metrics.schedule_table import SCHEDULE, Names, Shares
 from simulator.model.cluster import Cluster
 from simulator.model.workload import Workload
-from simulator.outputs import created_beside
-from simulator.record import RunRecord
+from simulator.schema import ColumnType
 
 ROWS = 65_536
 """Rows of a block."""

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simulator.logs import first_shares
+from simulator.core.logs import first_shares
+from simulator.core.record import RunRecord
 from simulator.model.cluster import FloatArray, IntArray
-from simulator.record import RunRecord
 from simulator.schema import Derived, Schema
 
 DIGITS = 9

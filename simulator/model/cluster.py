@@ -16,9 +16,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from simulator.arguments import checked, nonnegative, whole
+from simulator.arguments import MOST_GPUS, checked, nonnegative, whole
 from simulator.errors import InputError
-from simulator.limits import MOST_GPUS
 
 SECONDS_PER_HOUR = 3600.0
 

@@ -21,5 +21,5 @@ class FeatureRecord:
         return {}
 
     def scalars(self, run: Any) -> Mapping[str, float | int | str | None]:
-        """Scalars that it adds to ``summary.json``; ``run``: a `simulator.record.RunRecord`."""
+        """Scalars that it adds to ``summary.json``; ``run``: a `simulator.core.record.RunRecord`."""
         return {}

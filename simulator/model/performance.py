@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from simulator.arguments import checked
+from simulator.arguments import checked, times_shape
 from simulator.errors import InputError
-from simulator.limits import times_shape
 from simulator.model import tolerances
 from simulator.model.cluster import Cluster, FloatArray, IntArray, proportional_share
 from simulator.model.placement import Placement

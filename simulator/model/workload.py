@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simulator.arguments import checked, short
-from simulator.columns import taken
+from simulator.arguments import LATEST_S, checked, short
 from simulator.errors import InputError
-from simulator.limits import LATEST_S
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.performance import Performance
+from simulator.schema import taken
 
 ELASTIC = 0
 """`Workload.num_gpus` of a job whose number of GPUs the policy chooses."""

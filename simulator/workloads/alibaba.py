@@ -12,8 +12,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from simulator.features.fractional import GB_PER_MIB, WHOLE_GPU
 from simulator.workloads.openb import PODS, TIMES
+from simulator.workloads.pods import GB_PER_MIB, WHOLE_GPU
 from simulator.workloads.tables import Table
 from simulator.workloads.trace import Trace
 

@@ -13,9 +13,9 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from simulator.datafiles import read_table
-from simulator.keys import NonNegative, PositiveInt
-from simulator.limits import MOST_JOBS, MOST_NODES, expect_few
+from simulator.arguments import MOST_JOBS, MOST_NODES, expect_few
+from simulator.files.bundled import read_table
+from simulator.files.keys import NonNegative, PositiveInt
 from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, NodeType
 from simulator.model.performance import TimeTable
 from simulator.model.workload import Workload

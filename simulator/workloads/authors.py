@@ -20,10 +20,10 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from simulator.datafiles import records
+from simulator.arguments import MOST_GPUS, times_shape
 from simulator.errors import InputError
-from simulator.keys import InputFile
-from simulator.limits import MOST_GPUS, times_shape
+from simulator.files.bundled import records
+from simulator.files.keys import InputFile
 from simulator.model.cluster import Cluster, FloatArray, NodeType
 from simulator.model.performance import TimeTable
 from simulator.model.workload import Workload

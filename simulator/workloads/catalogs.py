@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from simulator.datafiles import read_table, records
+from simulator.arguments import MOST_GPUS
 from simulator.errors import InputError
-from simulator.limits import MOST_GPUS
+from simulator.files.bundled import read_table, records
 from simulator.model.cluster import NodeType
 from simulator.workloads.tables import InputColumn, Table
 

@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simulator.datafiles import read_table, records
 from simulator.errors import InputError
+from simulator.files.bundled import read_table, records
 from simulator.model.cluster import Cluster, FloatArray
 from simulator.workloads.synergy import dnn_models
 from simulator.workloads.throughput import RESERVED_GB, STATE_COPIES

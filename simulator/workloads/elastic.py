@@ -19,7 +19,7 @@ from pydantic import Field
 
 from simulator.arguments import whole
 from simulator.errors import InputError
-from simulator.keys import InputFile, at_key
+from simulator.files.keys import InputFile, at_key
 from simulator.laws import Law, Scaled, parse_law
 from simulator.model.cluster import SECONDS_PER_HOUR, FloatArray
 from simulator.model.performance import SpeedupCurve

@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import Field
 
 from simulator.errors import InputError
-from simulator.keys import InputFile
+from simulator.files.keys import InputFile
 from simulator.model.cluster import FloatArray
 from simulator.model.performance import FixedDuration, TimeTable
 from simulator.model.workload import Workload

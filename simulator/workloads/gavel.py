@@ -26,8 +26,8 @@ from pydantic import Field
 
 from simulator.arguments import is_number, short
 from simulator.errors import InputError
-from simulator.inputs import read_json
-from simulator.keys import InputFile
+from simulator.files.inputs import read_json
+from simulator.files.keys import InputFile
 from simulator.model.cluster import Cluster, FloatArray, IntArray, NodeType
 from simulator.model.workload import Workload
 from simulator.workloads.table import Setting

@@ -17,7 +17,7 @@ import numpy as np
 from pydantic import Field
 
 from simulator.errors import InputError
-from simulator.keys import InputFile, NonNegative
+from simulator.files.keys import InputFile, NonNegative
 from simulator.model.cluster import Cluster
 from simulator.model.workload import Workload
 from simulator.workloads.gavel import read_pair_rates, read_rates, with_servers

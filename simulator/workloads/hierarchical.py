@@ -13,9 +13,9 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from simulator.arguments import MOST_JOBS, expect_few
 from simulator.errors import InputError
-from simulator.keys import Positive
-from simulator.limits import MOST_JOBS, expect_few
+from simulator.files.keys import Positive
 from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, NodeType
 from simulator.model.performance import TimeTable
 from simulator.model.workload import Workload

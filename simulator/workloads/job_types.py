@@ -29,7 +29,7 @@ from pydantic import Field
 
 from simulator.arguments import positive
 from simulator.errors import InputError
-from simulator.keys import Config, read_toml, validated
+from simulator.files.keys import Config, read_toml, validated
 from simulator.model.speedup import Amdahl, Power, Speedup, Tabulated, UserDefined
 
 

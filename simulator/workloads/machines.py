@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from simulator.keys import Config, KeyedError, NonNegative, Positive, PositiveInt, at_key
-from simulator.limits import MOST_GPUS, MOST_NODES
+from simulator.arguments import MOST_GPUS, MOST_NODES
+from simulator.files.keys import Config, KeyedError, NonNegative, Positive, PositiveInt, at_key
 from simulator.model.cluster import Cluster, NodeType
 from simulator.workloads.catalogs import catalog_names, read_catalog
 

@@ -16,19 +16,13 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from simulator.datafiles import read_table
-from simulator.features.fractional import (
-    WHOLE_GPU,
-    Demands,
-    Machines,
-    shared_cluster,
-    shared_workload,
-)
-from simulator.keys import Positive, at_key
+from simulator.files.bundled import read_table
+from simulator.files.keys import Positive, at_key
 from simulator.laws import Law, parse_law
 from simulator.model.cluster import Cluster, FloatArray, IntArray
 from simulator.model.workload import Workload
 from simulator.statistics import Streams
+from simulator.workloads.pods import WHOLE_GPU, Demands, Machines, shared_cluster, shared_workload
 from simulator.workloads.table import JobCount, Setting, WorkloadTable
 from simulator.workloads.tables import InputColumn, Table
 

@@ -17,8 +17,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from simulator.errors import InputError
-from simulator.features.fractional import Machines, shared_cluster, shared_workload
-from simulator.keys import InputFile, Positive, PositiveInt, at_key
+from simulator.files.keys import InputFile, Positive, PositiveInt, at_key
 from simulator.laws import parse_law
 from simulator.model.cluster import Cluster, FloatArray
 from simulator.model.workload import Workload
@@ -33,6 +32,7 @@ from simulator.workloads.openb import (
     read_pods,
     some_of,
 )
+from simulator.workloads.pods import Machines, shared_cluster, shared_workload
 from simulator.workloads.table import Setting, WorkloadTable
 from simulator.workloads.tables import Table
 

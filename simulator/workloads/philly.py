@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from simulator.errors import InputError
-from simulator.inputs import read_json
+from simulator.files.inputs import read_json
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.workloads.tables import InputColumn, Table
 from simulator.workloads.trace import Trace

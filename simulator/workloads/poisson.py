@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from simulator.arguments import whole
 from simulator.errors import InputError
-from simulator.keys import KeyedError, NonNegative, Positive, at_key
+from simulator.files.keys import KeyedError, NonNegative, Positive, at_key
 from simulator.laws import Law, parse_law
 from simulator.model.cluster import SECONDS_PER_HOUR, FloatArray
 from simulator.model.performance import FixedDuration

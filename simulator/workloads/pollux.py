@@ -22,7 +22,7 @@ import numpy as np
 from pydantic import Field
 
 from simulator.errors import InputError
-from simulator.keys import InputFile, PositiveInt
+from simulator.files.keys import InputFile, PositiveInt
 from simulator.model.cluster import FloatArray
 from simulator.model.goodput import Application, Goodput, Ring, canonical
 from simulator.model.workload import Workload

@@ -19,9 +19,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simulator.datafiles import read_table
+from simulator.arguments import times_shape
 from simulator.errors import InputError
-from simulator.limits import times_shape
+from simulator.files.bundled import read_table
 from simulator.model.cluster import FloatArray, NodeType
 
 FACTORS = 8

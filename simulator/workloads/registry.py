@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from simulator.errors import InputError
-from simulator.inputs import read_input
+from simulator.files.inputs import read_input
 from simulator.model.workload import Workload
 from simulator.plugins import installed, table_of
 from simulator.workloads.andreas import AndreasJobs

@@ -11,8 +11,8 @@ from typing import cast
 
 import numpy as np
 
+from simulator.arguments import times_shape
 from simulator.errors import InputError
-from simulator.limits import times_shape
 from simulator.model import tolerances
 from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
 from simulator.model.goodput import Goodput, packed

@@ -20,8 +20,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
-from simulator.keys import Config, NonNegative, PositiveInt, at_key
-from simulator.limits import MOST_JOBS
+from simulator.arguments import MOST_JOBS
+from simulator.files.keys import Config, NonNegative, PositiveInt, at_key
 from simulator.model.cluster import Cluster
 from simulator.model.workload import Workload
 from simulator.statistics import Streams

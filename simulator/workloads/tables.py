@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
-from simulator.columns import Column, Values
+from simulator.arguments import LATEST_S
 from simulator.errors import InputError
-from simulator.inputs import read_input
-from simulator.limits import LATEST_S
+from simulator.files.inputs import read_input
 from simulator.model.cluster import FloatArray, IntArray
+from simulator.schema import Column, Values
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -26,8 +26,8 @@ from functools import cache
 
 import numpy as np
 
-from simulator.datafiles import read_table, records
 from simulator.errors import InputError
+from simulator.files.bundled import read_table, records
 from simulator.model.cluster import FloatArray, NodeType
 
 FRAMEWORKS = ("pytorch", "tensorflow")

@@ -19,12 +19,12 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from simulator.columns import Values, taken
 from simulator.errors import InputError
-from simulator.keys import InputFile, KeyedError, NonNegative, PositiveInt
+from simulator.files.keys import InputFile, KeyedError, NonNegative, PositiveInt
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.performance import FixedDuration, JobTimes
 from simulator.model.workload import Workload
+from simulator.schema import Values, taken
 from simulator.workloads.synergy.traces import models_of_split
 from simulator.workloads.table import Modelled, Redrawn, Setting, Split
 from simulator.workloads.tables import HEADER, InputColumn, Layout, Table

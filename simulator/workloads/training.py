@@ -17,13 +17,13 @@ from types import MappingProxyType
 import numpy as np
 from pydantic import Field
 
-from simulator.columns import taken
-from simulator.datafiles import rows_of
 from simulator.errors import InputError
-from simulator.keys import Config, Delay
+from simulator.files.bundled import rows_of
+from simulator.files.keys import Config, Delay
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.performance import DurationByType
 from simulator.model.rounds import Place, Stretch
+from simulator.schema import taken
 from simulator.workloads.machines import GpuCount
 from simulator.workloads.table import WorkloadTable
 

@@ -10,8 +10,8 @@ import pytest
 from benchmarks import gpu_speeds
 from simulator import Cluster, FixedDuration, InputError, NodeType, TimeTable, Workload
 from simulator.adaptation import Rules, adapt
-from simulator.datafiles import read_table
-from simulator.keys import KeyedError
+from simulator.files.bundled import read_table
+from simulator.files.keys import KeyedError
 from simulator.model.performance import Sensitivity, SpeedupCurve
 from simulator.statistics import Streams
 from simulator.workloads import andreas, dnn_models, synergy

@@ -24,9 +24,9 @@ from simulator import (
 )
 from simulator.features.admission import Admission
 from simulator.features.failures import Checkpoints, Failures, Outages
-from simulator.features.fractional import SharedDuration
 from simulator.features.tenants import tenants_of
 from simulator.laws import Deterministic, Exponential
+from simulator.model.fractional import SharedDuration
 from tests.core.jobs import nodes, run
 
 

@@ -15,7 +15,7 @@ from experiments.config import read_toml
 from experiments.pictures import gantt
 from experiments.scenario.schema import read_scenario
 from simulator.errors import InputError
-from simulator.inputs import MOST_BYTES, read_input, read_json
+from simulator.files.inputs import MOST_BYTES, read_input, read_json
 from simulator.laws import Exponential, parse_law
 from simulator.statistics import Estimate
 from simulator.theory import size_servers

@@ -10,10 +10,10 @@ import pytest
 from experiments.analysis.lower_bound import lower_bounds
 from experiments.scenario.options import set_key
 from simulator import Cluster, NodeType
+from simulator.arguments import MOST_GPUS, MOST_JOBS, MOST_NODES, MOST_TIMES, times_shape
 from simulator.errors import InputError, meant
-from simulator.inputs import read_input, read_json
+from simulator.files.inputs import read_input, read_json
 from simulator.laws import Deterministic, Exponential
-from simulator.limits import MOST_GPUS, MOST_JOBS, MOST_NODES, MOST_TIMES, times_shape
 from simulator.statistics import Streams, replications_needed
 from simulator.workloads.andreas import AndreasJobs
 from simulator.workloads.authors import read_instance

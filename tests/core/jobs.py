@@ -17,8 +17,8 @@ from simulator import (
     Workload,
     simulate,
 )
-from simulator.features.fractional import SharedDuration
 from simulator.laws import Deterministic
+from simulator.model.fractional import SharedDuration
 
 
 def fixed(

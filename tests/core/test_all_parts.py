@@ -21,19 +21,19 @@ from experiments.scenario.output import write_result
 from policies import make_policy, policy_names
 from policies.registry import requirements_of
 from simulator import Cluster, NodeType, Result, ServerSpec, Workload
+from simulator.core.logs import ShareRecord
 from simulator.features.admission import Admission
 from simulator.features.colocation import Colocation, colocation_of, published_rates
 from simulator.features.colocation.mig import PROFILES, mask_of
 from simulator.features.failures import Checkpoints, Failures, Outages, racks_of
-from simulator.features.fractional import SharedDuration
 from simulator.features.network import network_of
 from simulator.features.predictions import PredictedWorkload, Predictions, predicted
 from simulator.features.reconfiguration import Delays
 from simulator.features.rounds import Rounds
 from simulator.features.tenants import tenants_of
 from simulator.laws import Deterministic, Exponential
-from simulator.logs import ShareRecord
 from simulator.model.contract import Decision, Placement, Policy, View
+from simulator.model.fractional import SharedDuration
 from simulator.model.performance import TimeTable
 from simulator.statistics import Streams
 from simulator.workloads.reshaping import time_shared

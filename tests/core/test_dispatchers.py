@@ -10,8 +10,8 @@ import pytest
 
 from simulator import Cluster, FixedDuration, InputError, NodeType, Result, Workload
 from simulator.core.controller import Controller
+from simulator.core.dispatchers import DISPATCHERS, make_dispatcher
 from simulator.core.jobs import JobStates
-from simulator.dispatchers import DISPATCHERS, make_dispatcher
 from simulator.model.cluster import FloatArray
 from tests.core.jobs import elastic, fixed, nodes, run
 

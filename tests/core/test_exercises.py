@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from simpy.events import ProcessGenerator
 
-import simulator.core.run
+import simulator.core.start
 from simulator import InfeasibleDecision
 from simulator.core.controller import Controller
 from simulator.core.execution import Execution
@@ -73,7 +73,7 @@ def test_a_process_that_loops_keeps_no_run_alive():
 
 
 def test_a_process_that_loops_does_not_hide_that_jobs_wait_for_ever(monkeypatch):
-    monkeypatch.setattr(simulator.core.run, "IDLE_EVENTS", 100)
+    monkeypatch.setattr(simulator.core.start, "IDLE_EVENTS", 100)
     with pytest.raises(InfeasibleDecision, match="1 jobs wait for ever, the first is 'j1'"):
         run(fixed([0, 0], [10, 10], [1, 2]), nodes(1), "fifo-backfill", Looping(), check=False)
 

@@ -8,7 +8,7 @@ import pytest
 from policies import composed_names, make_policy, policy_names
 from policies.registry import requirements_of
 from simulator import Cluster, NodeType, TimeTable, Workload
-from simulator.features.fractional import SharedDuration
+from simulator.model.fractional import SharedDuration
 from simulator.workloads.reshaping import time_shared
 from tests.core.jobs import fixed, nodes, run
 

@@ -21,7 +21,7 @@ from simulator import (
     View,
     Workload,
 )
-from simulator.compiling import compiling_s
+from simulator.core.compiling import compiling_s
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.tenants import tenants_of
 from simulator.laws import Deterministic

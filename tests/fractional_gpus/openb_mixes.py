@@ -6,7 +6,7 @@ given part of all GPUs.
 
 import numpy as np
 
-from simulator.features.fractional import WHOLE_GPU, Demands
+from simulator.workloads.pods import WHOLE_GPU, Demands
 
 
 def with_sharing_part(demands, part, rng):

@@ -7,7 +7,8 @@ from policies.fractional_gpus.state import Typical
 from simulator import Decision, InfeasibleDecision, Performance, Placement, View, Workload
 from simulator.features.colocation import colocation_of
 from simulator.features.colocation.mig import best_start, profile_for
-from simulator.features.fractional import Demands, Machines, SharedDuration, demanded_gpus
+from simulator.model.fractional import SharedDuration, demanded_gpus
+from simulator.workloads.pods import Demands, Machines
 from tests.core.jobs import nodes, run, sharing
 
 ONE = nodes()

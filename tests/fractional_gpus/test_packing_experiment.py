@@ -15,8 +15,8 @@ from policies.fractional_gpus import kernels
 from policies.fractional_gpus.packing_experiment import arriving, pack
 from policies.fractional_gpus.state import RULES, Typical, classes_of, empty_state, nothing_known
 from simulator import InputError
-from simulator.features.fractional import Demands, Machines
 from simulator.workloads.openb import like_openb, openb_machines, read_nodes, read_pods
+from simulator.workloads.pods import Demands, Machines
 from tests.fractional_gpus.openb_mixes import with_multi_gpu_part, with_sharing_part
 
 PAPER = dict(

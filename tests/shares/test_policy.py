@@ -9,10 +9,10 @@ import pytest
 from policies import make_policy
 from policies.shares import Active, ShareRounds
 from simulator import Cluster, FixedDuration, InputError, NodeType, Workload, simulate
+from simulator.entry import DecisionPoints
 from simulator.features.failures import Failures, Outages
 from simulator.features.tenants import Tenants
 from simulator.laws import Deterministic
-from simulator.simulation import DecisionPoints
 
 
 def cluster(nodes=2, gpus=2):

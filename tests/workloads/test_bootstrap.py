@@ -12,7 +12,7 @@ from scipy.signal import lfilter
 
 from experiments.analysis.compare import compare
 from simulator import InputError, Performance, SpeedupCurve, TimeTable, Workload
-from simulator.features.fractional import SharedDuration
+from simulator.model.fractional import SharedDuration
 from simulator.model.speedup import Power
 from simulator.statistics import bootstrap_interval
 from simulator.workloads.bootstrap import block_length, drawn_blocks, resampled

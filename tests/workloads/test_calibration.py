@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from benchmarks import calibration
-from simulator.datafiles import read_table
+from simulator.files.bundled import read_table
 
 
 @pytest.fixture(scope="module")

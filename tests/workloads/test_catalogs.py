@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from simulator.datafiles import data_path, read_table
+from simulator.files.bundled import data_path, read_table
 from simulator.workloads.catalogs import catalog_names, read_catalog
 from tests.errors import input_error
 

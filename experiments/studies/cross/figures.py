@@ -21,7 +21,7 @@ from experiments.studies.cross.ratios import (
     to_the_best,
 )
 from experiments.sweep.results import Results
-from simulator.datafiles import records
+from simulator.files.bundled import records
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -20,11 +20,11 @@ from simulator.core.simulation import Simulation
 from simulator.errors import InputError
 from simulator.features.admission.elastic import Ask, least_shares, packed, within
 from simulator.features.admission.promises import SHARE, Promise, all_on_time, in_units
-from simulator.features.fractional import demanded_gpus
 from simulator.features.table import FeatureTable, Scene
 from simulator.model import tolerances
 from simulator.model.cluster import FloatArray
 from simulator.model.feature_record import FeatureRecord
+from simulator.model.fractional import demanded_gpus
 from simulator.model.workload import Workload
 
 BoolArray = npt.NDArray[np.bool_]

@@ -25,7 +25,7 @@ from simulator.features.colocation.spec import (
     with_parts,
 )
 from simulator.features.table import FeatureTable, Scene
-from simulator.keys import KeyedError, NonNegative, Positive, at_key
+from simulator.files.keys import KeyedError, NonNegative, Positive, at_key
 from simulator.model.performance import FixedDuration
 from simulator.model.workload import Workload
 from simulator.statistics import Streams

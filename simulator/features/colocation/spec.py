@@ -14,12 +14,12 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from simulator.datafiles import read_table, records
 from simulator.errors import InputError
 from simulator.features.colocation.mig import profile_for
 from simulator.features.drawing import drawn
-from simulator.features.fractional import SharedDuration
+from simulator.files.bundled import read_table, records
 from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.fractional import SharedDuration
 from simulator.model.performance import FixedDuration
 from simulator.model.tolerances import CAPACITY
 from simulator.model.workload import Workload

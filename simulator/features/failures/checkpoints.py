@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from simulator.arguments import checked
-from simulator.columns import Column, ColumnData
 from simulator.core.execution import Execution
 from simulator.core.feature import Feature
 from simulator.core.plan import Plan
 from simulator.core.simulation import Simulation
 from simulator.errors import InputError
+from simulator.schema import Column, ColumnData
 from simulator.theory.reliability import best_interval_s, daly_interval_s, young_interval_s
 
 Interval = float | Literal["young", "daly", "best"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from simpy.events import ProcessGenerator
 
-from simulator.columns import Column, ColumnData
 from simulator.core.clock import Order
 from simulator.core.execution import Execution
 from simulator.core.feature import Feature
@@ -13,6 +12,7 @@ from simulator.core.simulation import Simulation
 from simulator.errors import InputError
 from simulator.features.failures.guard import FaultGuard
 from simulator.laws import Law
+from simulator.schema import Column, ColumnData
 
 COLUMNS = (
     Column(

@@ -21,7 +21,7 @@ from simulator.features.failures.checkpoints import Checkpoints
 from simulator.features.failures.outages import Outages, failure_rates
 from simulator.features.failures.spec import Failures
 from simulator.features.table import FeatureTable, Scene
-from simulator.keys import KeyedError, NonNegative, Positive, PositiveInt, at_key
+from simulator.files.keys import KeyedError, NonNegative, Positive, PositiveInt, at_key
 from simulator.laws import Law, parse_law
 
 

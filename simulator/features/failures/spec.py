@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simulator.arguments import checked
-from simulator.columns import Values
 from simulator.core.execution import Execution
 from simulator.core.feature import Feature
+from simulator.core.record import RunRecord
 from simulator.errors import InputError
 from simulator.features.failures.checkpoints import Checkpointing, Checkpoints
 from simulator.features.failures.guard import FaultGuard
@@ -20,8 +20,7 @@ from simulator.features.failures.outages import NodeOutages, Outages, check_law
 from simulator.laws import Law
 from simulator.model.cluster import SECONDS_PER_HOUR, FloatArray, IntArray
 from simulator.model.feature_record import FeatureRecord
-from simulator.record import RunRecord
-from simulator.schema import Derived, RunTable, Schema
+from simulator.schema import Derived, RunTable, Schema, Values
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simulator.features.fractional import demanded_gpus
+from simulator.core.record import RunRecord, present_beside
 from simulator.features.tenants.tenants import Tenants, envy_rate, shares_over_time, water_filling
 from simulator.model.cluster import SECONDS_PER_HOUR, FloatArray
-from simulator.record import RunRecord, present_beside
+from simulator.model.fractional import demanded_gpus
 from simulator.statistics import jain
 
 

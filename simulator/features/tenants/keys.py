@@ -15,7 +15,7 @@ from pydantic import Field
 
 from simulator.features.table import FeatureTable, Scene
 from simulator.features.tenants.tenants import Tenants, tenants_of, with_drawn_tenants
-from simulator.keys import KeyedError, NonNegative, Positive, at_key
+from simulator.files.keys import KeyedError, NonNegative, Positive, at_key
 from simulator.model.workload import Workload
 from simulator.statistics import Streams
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from simulator.columns import Column, ColumnData
+from simulator.core.record import RunRecord
 from simulator.features.tenants.fairness import (
     Shares,
     envy,
@@ -18,8 +18,7 @@ from simulator.features.tenants.fairness import (
     tenants_in,
 )
 from simulator.model.cluster import SECONDS_PER_HOUR, FloatArray, IntArray
-from simulator.record import RunRecord
-from simulator.schema import Derived, RunTable, Schema
+from simulator.schema import Column, ColumnData, Derived, RunTable, Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa

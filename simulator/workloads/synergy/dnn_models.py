@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from simulator.datafiles import data_path, rows_of
 from simulator.errors import InputError
+from simulator.files.bundled import data_path, rows_of
 from simulator.model.cluster import Cluster, NodeType
 from simulator.model.performance import SensitivityMatrix
 from simulator.model.workload import Workload

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from simulator.keys import KeyedError, Positive
+from simulator.files.keys import KeyedError, Positive
 from simulator.model.workload import Workload
 from simulator.workloads.machines import Nodes
 from simulator.workloads.synergy.dnn_models import SERVER, server

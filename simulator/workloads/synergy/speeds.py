@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from simulator.arguments import one_of
-from simulator.datafiles import rows_of
 from simulator.errors import InputError
+from simulator.files.bundled import rows_of
 from simulator.model.cluster import Cluster, FloatArray, IntArray, NodeType
 from simulator.model.performance import FixedDuration, Sensitivity, SensitivityMatrix, TimeTable
 from simulator.model.sensitive_table import SensitiveTable

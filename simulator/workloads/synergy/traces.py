@@ -10,9 +10,9 @@ import numpy as np
 from pydantic import Field
 
 from simulator.arguments import whole
-from simulator.datafiles import rows_of
 from simulator.errors import InputError
-from simulator.keys import Positive
+from simulator.files.bundled import rows_of
+from simulator.files.keys import Positive
 from simulator.model.cluster import SECONDS_PER_HOUR, FloatArray, IntArray
 from simulator.model.performance import FixedDuration
 from simulator.model.workload import Workload
