@@ -5,6 +5,7 @@ half of them. Its plan says which jobs are on which node. This module then gives
 node: running jobs keep theirs, others go to the fullest GPU that has room. Where they do not fit so,
 the node is packed anew, largest first, and jobs move. A job that fits in no way goes to another node with room, or
 waits: what is left of several GPUs may be enough in units, and of no use to a job that needs a whole one.
+Elastic jobs choose no parts: their time on a part depends on jobs that come later, which no table of times says.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """A node: the jobs on it, the GPUs and CPUs in use, and the meters that costs are computed from.
 
 Leasing is the price of every open node over its open time; energy the power of every open node over time.
+A node adds up seconds by type and GPUs in use. Prices are applied once, at the end: a sum of few terms, exact to rounding.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 A job leaves after the decisions of its instant (`Order.RENEGING`). With a patience of 0 it therefore leaves
 at once where no decision at its arrival starts it: the loss model of Erlang. A job that has started once
-stays, also where it is preempted.
+stays, also where it is preempted. A job that left has no completion time and counts in the loss alone, so no policy
+has shorter completion times by letting jobs leave.
 """
 
 from __future__ import annotations

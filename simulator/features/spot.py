@@ -1,5 +1,8 @@
 """Spot VMs, in a scenario file: [spot]. They are cheaper, and taken away with notice.
 
+A spot VM is a node with a factor of the price (`Cluster.price_factor`), not a type: policies that choose types meet no two
+that differ in the price alone, and prefer no spot VM by themselves. Of equal servers they are a second type.
+
 [spot]
 nodes = 4
 time_to_reclaim = "exponential:7200"

@@ -1,4 +1,7 @@
-"""Checks of decisions: their form, and that they can be carried out; each offence is one line."""
+"""Checks of decisions: their form, and that they can be carried out; each offence is one line.
+
+They are loops: a decision names tens of placements, for which calls of NumPy take longer than the work.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 """Admission control: each arriving job is promised its due date, downgraded, or rejected.
 
+The test uses the times that policies see; where these are predicted wrongly, promises are broken (``broken_promises``).
+A downgraded job has no due date in the columns that policies see; its tardiness is counted by the true one.
+
 [admission]
 rule = "reject"
 """

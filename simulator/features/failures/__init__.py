@@ -1,6 +1,7 @@
 """Faults of nodes and jobs, and checkpoints.
 
-`Failures` is all that goes wrong in a run; `Outages` is one cause for which nodes go down.
+`Failures` is all that goes wrong in a run; `Outages` is one cause for which nodes go down. A node with several
+causes is up again when the last is over; availability counts the time once.
 """
 
 from simulator.features.failures.checkpoints import Checkpoints
