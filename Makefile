@@ -11,7 +11,7 @@ PINNED := constraints$(if $(CONSTRAINTS),-$(CONSTRAINTS)).txt
 EXTRAS := $(if $(CONSTRAINTS),test,dev)
 DOCS := docs
 
-.PHONY: setup reproduce test lint bench bench-check mutants page-checks docs documented clean
+.PHONY: setup reproduce test lint bench bench-check mutants page-checks pages docs documented clean
 
 setup: $(VENV)/.ready
 
@@ -46,6 +46,11 @@ mutants: setup  ## small mistakes put into one package of the core: which does n
 
 bench-check: setup  ## ratios of CPU times that must not grow
 	$(VENV)/bin/python -m benchmarks --check
+
+pages: setup  ## the pages of docs/ that are made from the code
+	$(VENV)/bin/python -m experiments.scenario.keys_page >docs/keys.md
+	$(VENV)/bin/python -m policies.page >docs/policies.md
+	$(VENV)/bin/python -m experiments.scenario.files_page >docs/files.md
 
 docs: setup  ## the documentation as a site: build/docs/index.html
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c $(PINNED) -e '.[$(DOCS)]'

@@ -1,4 +1,4 @@
-"""The public interface of schedlab; docs/api.md says what each name is, and what is stable.
+"""The public interface of schedlab; docs/extending.md says what each name is, and what is stable.
 
 import schedlab
 result = schedlab.simulate(workload, cluster, policy, seed=1)

@@ -17,9 +17,8 @@ from policies.requirements import REQUIREMENTS
 BEGIN = """\
 # Policies
 
-This page lists all policies. It is made from their code (`python -m policies.page > docs/policies.md`).
-`schedlab policies NAME` prints the same of one policy, and `schedlab policies --for SCENARIO.toml` says which of them run
-on a scenario.
+This page lists all policies. `make pages` makes it from their code. `schedlab policies NAME` prints the same of one policy, and `schedlab policies --for SCENARIO.toml` says which of
+them run on a scenario.
 
 - Options stand behind the name, `--policy milp:mip_gap=0.01`, or in `[policy_options]` of the scenario.
 - A name with `+` before it is a mechanism of Synergy, behind an ordering: `srtf+tune`. The orderings are fifo, srtf, las,

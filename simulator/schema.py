@@ -1,4 +1,4 @@
-"""Tables and their schemas: one list of columns, from which frames, CSV, Parquet and docs/tables.md are made.
+"""Tables and their schemas: one list of columns, from which frames, CSV, Parquet and docs/files.md are made.
 
 A column has a name, unit, meaning and type. Modules that add columns to ``jobs.csv`` list them as ``COLUMNS``.
 """

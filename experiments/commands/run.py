@@ -27,7 +27,7 @@ def run(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="Scenario (TOML); or jobs in one of the formats of docs/formats.md, with --policy and "
+            help="Scenario (TOML); or jobs in one of the formats of docs/files.md, with --policy and "
             "--set cluster.num_nodes=N.",
         ),
     ],
@@ -66,7 +66,7 @@ def run(
     """Simulate one scenario, or the jobs of a file.
 
     Leaves summary.json, jobs.csv, decisions.csv, schedule.csv, timeline.csv and machines.json in the folder
-    --out (docs/tables.md has all columns). With --stream: jobs.parquet, decisions.parquet, schedule.parquet.
+    --out (docs/files.md has all columns). With --stream: jobs.parquet, decisions.parquet, schedule.parquet.
 
     Example: schedlab run examples/hierarchical.toml --policy edf --out out
     """

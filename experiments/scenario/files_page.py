@@ -1,44 +1,91 @@
-"""Page docs/formats.md, made from the formats of files of jobs.
+"""Page docs/files.md, made from the formats of files of jobs and the schemas of the tables of a run.
 
-python -m experiments.scenario.trace_formats > docs/formats.md
+python -m experiments.scenario.files_page > docs/files.md
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from experiments.scenario.output import FORMAT
+from simulator.features.registry import COLUMNS
+from simulator.metrics.run_tables import STREAMED, TABLES
+from simulator.schema import Column, Schema
 from simulator.workloads.registry import formats
 from simulator.workloads.trace import Trace
 
 BEGIN = """\
-# Formats of files of jobs
+# Files in and out
+
+`make pages` makes this page from the code: the [formats of files of jobs](#formats-of-files-of-jobs), and the
+[tables of a run](#tables-of-a-run).
+
+## Formats of files of jobs
 
 `schedlab run FILE` and `schedlab show trace FILE` recognise the format and print it. In a scenario it is
-`workload.kind`. This page is made from the readers (`python -m experiments.scenario.trace_formats > docs/formats.md`).
+`workload.kind`. The columns are those of the readers.
 
 - Names of columns are compared without case and punctuation. Further columns are ignored.
 - A file may be compressed (.gz, .bz2, .xz); it holds at most 2 GiB, and at most 100 times its size where that is more than 64 MiB.
 - Where jobs are left out, for example those that held no GPU, a note says how many.
 - `instance` is a folder of the authors' instances: jobs, execution times and nodes ([scenarios](scenarios.md)).
-- As kind `openb`, pods of Alibaba keep parts of GPUs ([shared GPUs](sharing.md)).
+- As kind `openb`, pods of Alibaba keep parts of GPUs ([shared GPUs](clusters.md#shared-gpus)).
+"""
+
+TABLES_BEGIN = """\
+## Tables of a run
+
+A run writes its tables into the folder `--out`. Their columns are listed here, from the schemas in
+`simulator/metrics`.
+
+- Times are seconds on the clock of the workload. Money is in the currency of the cluster.
+- A number has as many digits as it takes to give the same double again. An empty cell is a value that does not exist.
+- With `--stream`, {streamed} are Parquet files with the same columns. Each field has
+  its unit and meaning as metadata.
+- `summary.json` has the scalars of the run. Its `format` is the version of all these files, now {format}.
+- The same scenario and seed give the same bytes. `diff -r` of two such folders is empty, as long as nothing in the
+  scenario depends on measured times. Measured CPU times are in `timing.csv` alone, which `--timing` asks for.
+- In Python, `result.table("jobs")` gives each of these tables as a pandas frame.
 """
 
 
 def page() -> str:
     """The page as Markdown."""
-    parts = (line for name, table in formats().items() for line in _section(name, table))
-    return "\n".join([BEGIN, *parts])
+    parts = [BEGIN, *(line for name, table in formats().items() for line in _format(name, table))]
+    streamed = ", ".join(f"`{name}`" for name in STREAMED)
+    parts += [TABLES_BEGIN.format(streamed=streamed, format=FORMAT)]
+    parts += ["\n".join(_table(schema)) for schema, _ in TABLES.values()]
+    return "\n".join(parts)
 
 
-def _section(name: str, table: type[Trace]) -> Iterator[str]:
-    yield f"## {name}\n\n{(inspect.getdoc(table) or '').partition(chr(10))[0]}\n"
+def _format(name: str, table: type[Trace]) -> Iterator[str]:
+    yield f"### {name}\n\n{(inspect.getdoc(table) or '').partition(chr(10))[0]}\n"
     yield "| column | unit | value | meaning |"
     yield "|---|---|---|---|"
     for c in table.columns:
         shown = f"`{c.name}`" if c.required else f"`{c.name}`, optional"
         yield f"| {shown} | {c.unit} | {c.expected} | {c.meaning} |"
     yield f"\nExample:\n\n```text\n{table.example.strip()}\n```\n"
+
+
+def _table(schema: Schema[object]) -> Iterator[str]:
+    yield f"### {schema.name}.csv\n"
+    when = f" It is there where {schema.when}." if schema.when else ""
+    yield f"One row is {schema.rows}.{when}\n"
+    added = COLUMNS if schema.name == "jobs" else ()
+    yield "| column | unit | type | meaning |"
+    yield "|---|---|---|---|"
+    yield from _rows((*schema.columns, *added, *schema.named_by_run))
+    yield ""
+
+
+def _rows(columns: Iterable[Column]) -> Iterator[str]:
+    for c in columns:
+        name = c.name if c.name.startswith("*") else f"`{c.name}`"
+        when = f". Only where {c.when}" if c.when else ""
+        kind = "any" if c.name == "*NAME*" else c.type
+        yield f"| {name} | {c.unit} | {kind} | {c.meaning}{when} |"
 
 
 if __name__ == "__main__":

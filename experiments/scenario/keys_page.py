@@ -21,8 +21,7 @@ from simulator.workloads.job_types import TypesConfig
 BEGIN = """\
 # Keys
 
-This page lists the keys of scenario files, sweep files and files of job types. It is made from their schemas
-(`python -m experiments.scenario.keys_page > docs/keys.md`). [Scenario files](scenarios.md) says how they go together.
+This page lists the keys of scenario files, sweep files and files of job types. `make pages` makes it from their schemas. [Scenario files](scenarios.md) says how they go together.
 
 - *required*: the key must be given. A key without a default may be left out; its meaning says what holds then.
 - A *law* is written as `exponential:40` or `lognormal:40,cv=2` ([laws](scenarios.md#laws)).

@@ -1,4 +1,4 @@
-"""A result as files: summary.json, machines.json, and the tables of docs/tables.md as CSV.
+"""A result as files: summary.json, machines.json, and the tables of docs/files.md as CSV.
 
 One run writes into a folder at a time, and never over a file that it has read.
 """

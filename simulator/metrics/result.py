@@ -26,7 +26,7 @@ VERSION = "0.1.0"
 class Result(RunRecord):
     """One simulation: times of every job, every decision, and costs (attributes: `RunRecord`).
 
-    docs/tables.md lists the columns of all tables.
+    docs/files.md lists the columns of all tables.
     """
 
     views: ClassVar[list[Callable[[Result], str]]] = []

@@ -1,4 +1,4 @@
-"""Files that a run writes: the same bytes for the same scenario and seed, and tables as docs/tables.md lists them."""
+"""Files that a run writes: the same bytes for the same scenario and seed, and tables as docs/files.md lists them."""
 
 import json
 import subprocess
@@ -12,7 +12,6 @@ import pytest
 
 from experiments.scenario.output import FORMAT, TABLES, write_result
 from experiments.scenario.reading import read_table
-from experiments.scenario.tables_page import page
 from experiments.text import write_csv
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.registry import COLUMNS
@@ -157,8 +156,3 @@ def test_a_comma_in_a_name_leaves_blank_numbers_readable(tmp_path):
     read = read_table(path, ("job_id",), (), or_blank=("first_start_s",))
     assert read["job_id"].tolist() == ["a, b", "c"]
     assert read["first_start_s"].isna().tolist() == [False, True]
-
-
-def test_the_page_of_tables_is_made_from_the_schemas():
-    path = Path(__file__).parents[2] / "docs" / "tables.md"
-    assert path.read_text("utf-8") == page()

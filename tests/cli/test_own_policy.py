@@ -9,7 +9,7 @@ import pytest
 
 import schedlab
 from experiments import cli
-from experiments.scenario import trace_formats
+from experiments.scenario import files_page
 from simulator import plugins
 
 ROOT = Path(__file__).parents[2]
@@ -141,8 +141,8 @@ def test_a_module_beside_the_file_and_a_wrapper_behind_its_name(command, tmp_pat
         assert command(f"{line} {name}")[0] == 0
 
 
-def test_the_page_of_formats_is_made_from_the_readers():
-    assert (ROOT / "docs" / "formats.md").read_text("utf-8") == trace_formats.page()
+def test_the_page_of_files_is_made_from_readers_and_schemas():
+    assert (ROOT / "docs" / "files.md").read_text("utf-8") == files_page.page()
 
 
 def test_a_scenario_that_names_a_file_is_read_by_a_text_as_its_path():
@@ -151,6 +151,6 @@ def test_a_scenario_that_names_a_file_is_read_by_a_text_as_its_path():
 
 
 def test_the_public_names_are_documented():
-    page = (ROOT / "docs" / "api.md").read_text("utf-8")
+    page = (ROOT / "docs" / "extending.md").read_text("utf-8")
     assert [name for name in schedlab.__all__ if f"`{name}`" not in page] == []
     assert all(hasattr(schedlab, name) for name in schedlab.__all__)

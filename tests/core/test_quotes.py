@@ -1,4 +1,4 @@
-"""The code that docs/simulator.md and docs/lesson.md quote is the code of the files, and their numbers hold."""
+"""The code that docs/simulator.md and docs/classroom.md quote is the code of the files, and their numbers hold."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ from simulator.theory import (
 from tests.core.jobs import fixed, nodes, run
 
 ROOT = Path(__file__).parents[2]
-LESSON = (ROOT / "docs/lesson.md").read_text()
+LESSON = (ROOT / "docs/classroom.md").read_text()
 PAGES = (ROOT / "docs/simulator.md").read_text() + LESSON
 EXTENDING = (ROOT / "docs/extending.md").read_text()
 BLOCKS = re.findall(r"```py(?:thon)?\n(.*?)```", PAGES + EXTENDING, re.S)

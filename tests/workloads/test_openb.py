@@ -168,7 +168,7 @@ def test_mistakes_are_one_line(files, tmp_path, old, new, line):
     ],
 )
 def test_with_adapt_and_tenants(adapt, parts, noted):
-    """Parts are kept, or a note says that they are not, or one line says why it cannot be (docs/sharing.md)."""
+    """Parts are kept, or a note says that they are not, or one line says why it cannot be (docs/clusters.md)."""
     config = {
         "policy": "shared",
         "workload": {"kind": "openb-like", "num_jobs": 40, "num_nodes": 5, "load": 0.9, "duration_s": "exponential:3600"},

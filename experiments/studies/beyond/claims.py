@@ -40,7 +40,7 @@ POINTS = 1.0
 """Percentage points within which the pods of the marginals must meet the trace's own figure."""
 MARGINALS = (
     "pods here are drawn from the trace's marginals; with its own files the rule agrees within "
-    "0.5 points (docs/sharing.md)"
+    "0.5 points (docs/clusters.md)"
 )
 ELASTICFLOW = "ElasticFlow, ASPLOS 2023, Section 4.1"
 
