@@ -31,6 +31,7 @@ from experiments.commands import (
 )
 from experiments.commands.options import in_words
 from experiments.threads import ONE_THREAD, quiet_numbers
+from simulator import __version__
 from simulator.errors import InfeasibleDecision, InputError, shortened
 
 NO_KERNELS = "no locator available for file"
@@ -63,9 +64,7 @@ WITH_PROGRESS = ("run", "compare", "sweep", "reproduce", "classroom", "notebook"
 
 def _version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import version
-
-        print(f"schedlab {version('schedlab')}")
+        print(f"schedlab {__version__}")
         raise typer.Exit
 
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from simulator.model.workload import ELASTIC as ELASTIC
     from simulator.model.workload import Workload as Workload
 
+__version__ = "0.2.0"
+
 _NAMES = {
     "simulator.core.triggers": "DecisionPoints",
     "simulator.errors": "InfeasibleDecision InputError",

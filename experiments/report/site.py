@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import base64
 import csv
-import importlib.metadata
 import io
 import json
 import math
@@ -34,6 +33,7 @@ from experiments.files import write_whole
 from experiments.report.contents import RUNS, VERDICTS, Claim, Figure, Paper, Text
 from experiments.report.outcomes import OUTCOMES, Printed, printed_numbers
 from experiments.report.thumbnails import thumbnail
+from simulator import __version__
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -185,7 +185,7 @@ def _shared(out: Path, scale: str, pages: Sequence[Page]) -> dict[str, Any]:
     claims = [claim for page in pages for claim in page.claims]
     return {
         "scale": scale,
-        "version": importlib.metadata.version("schedlab"),
+        "version": __version__,
         "pages": pages,
         "by_paper": {page.paper.name: page for page in pages},
         "claims": claims,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from simulator import __version__
 from simulator.core.node import NodeMeters
 from simulator.core.record import RunRecord
 from simulator.metrics.job_metrics import fairness_summary
@@ -17,10 +18,7 @@ from simulator.metrics.server_metrics import server_summary
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["VERSION", "NodeMeters", "Result"]
-
-VERSION = "0.1.0"
-"""Version of the simulator, recorded with every result."""
+__all__ = ["NodeMeters", "Result"]
 
 
 class Result(RunRecord):
@@ -64,7 +62,7 @@ class Result(RunRecord):
             "gpu_utilisation": self.gpu_utilisation,
             "policy": self.policy,
             "seed": self.seed,
-            "version": VERSION,
+            "version": __version__,
             "currency": self.cluster.currency,
             "energy_kwh": self.meters.energy_kwh,
             "carbon_kg": self.meters.energy_kwh * self.cluster.carbon_g_per_kwh / 1000,

@@ -2,10 +2,10 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from experiments.replay import replay_folders
 from experiments.scenario import output
 from experiments.sweep.store import Store
 from experiments.sweep.sweep import store_folder
+from simulator import __version__
 from simulator.errors import InputError
 from tests.command import ROOT, done, refused, schedlab
 
@@ -107,8 +108,12 @@ def test_malformed_metadata_of_packages_stands_in_nobody_s_way(plug_in, tmp_path
     done("sweep", "run", file, "--workers", 1, "--out", tmp_path / "swept")
 
 
-def test_version():
-    assert schedlab("--version").stdout == f"schedlab {version('schedlab')}\n"
+def test_version_of_the_command_the_citation_and_the_changelog():
+    assert schedlab("--version").stdout == f"schedlab {__version__}\n"
+    assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
+    assert re.findall(r"^## (.*)", (ROOT / "CHANGELOG.md").read_text(), re.M)[0] == __version__
+    images = re.findall(r"schedlab:(.*)", (ROOT / "examples/kubernetes.yaml").read_text())
+    assert set(images) == {__version__}
 
 
 @pytest.mark.parametrize("close", ["stdout", "stderr", "pipe"])

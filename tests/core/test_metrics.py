@@ -2,8 +2,6 @@
 
 import math
 import time
-import tomllib
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,7 +24,6 @@ from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.tenants import tenants_of
 from simulator.laws import Deterministic
 from simulator.metrics.job_metrics import finish_time_fairness
-from simulator.metrics.result import VERSION
 from simulator.statistics import jain
 from simulator.workloads.plain_csv import CsvJobs
 from tests.core.jobs import fixed, nodes, run
@@ -317,11 +314,6 @@ def test_what_numba_compiles_inside_a_decision_is_no_time_of_the_decision():
     assert len(first.signatures) == 1
     assert made_s > 0  # it was compiled, and that was counted
     assert 0 <= result.decisions.cpu_s[0] <= spent_s - made_s
-
-
-def test_the_recorded_version_is_the_package_s():
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
-    assert project["project"]["version"] == VERSION
 
 
 def test_slowdown_tails_and_fairness_of_jobs_in_a_row():

@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from simulator import __version__
+
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -72,7 +74,7 @@ def test_what_is_in_the_wheel(wheel: Path) -> None:
 
 
 def test_it_works_outside_the_checkout(installed: Run, tmp_path: Path) -> None:
-    assert installed("--version").stdout == f"schedlab {PROJECT['version']}\n"
+    assert installed("--version").stdout == f"schedlab {__version__}\n"
     (tmp_path / "some.toml").write_text(
         'policy = "edf"\n[workload]\nkind = "hierarchical"\nnum_nodes = 2\n'
     )
