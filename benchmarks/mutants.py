@@ -48,7 +48,7 @@ PACKAGES: dict[str, tuple[list[str], list[str]]] = {
     # Modules that get mistakes, and the files of tests (fast ones) that should see them.
     "core": (
         sorted(str(path) for path in Path("simulator/core").glob("*.py")),
-        [f"tests/core/test_{part}.py" for part in BY_HAND] + ["tests/faults/test_notice.py"],
+        [f"tests/core/test_{part}.py" for part in BY_HAND] + ["tests/features/test_notice.py"],
     ),
     "contract": (["simulator/model/contract.py", "simulator/model/feasibility.py"], ["tests/core"]),
     "controller": (
@@ -57,13 +57,13 @@ PACKAGES: dict[str, tuple[list[str], list[str]]] = {
             "simulator/core/triggers.py",
             "simulator/core/plan.py",
         ],
-        ["tests/core", "tests/faults"],
+        ["tests/core", "tests/features"],
     ),
     "execution": (
         ["simulator/core/execution.py", "simulator/core/jobs.py"],
-        ["tests/core", "tests/faults"],
+        ["tests/core", "tests/features"],
     ),
-    "node": (["simulator/core/node.py"], ["tests/core", "tests/faults"]),
+    "node": (["simulator/core/node.py"], ["tests/core", "tests/features"]),
     "server": (["simulator/core/server.py"], ["tests/core"]),
     "dispatcher": (["simulator/core/dispatchers.py"], ["tests/core"]),
     "accounting": (["simulator/metrics/result.py"], ["tests/core"]),

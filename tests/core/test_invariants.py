@@ -34,7 +34,7 @@ def without(*requirements: str) -> list[str]:
 
 
 ELASTIC = without("fixed-demand", "stated-demand", "time-shared", "pool", "one-type", "types-known")
-"""Those that choose the GPUs of jobs on nodes; tests/tenants and tests/rental have those for equal nodes."""
+"""Those that choose the GPUs of jobs on nodes; tests/features and tests/rental have those for equal nodes."""
 
 
 def elastic_jobs(seed: int, count: int, types: int, width: int) -> Workload:

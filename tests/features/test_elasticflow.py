@@ -16,7 +16,7 @@ from simulator.features.admission.elastic import Ask, Piece, packed, within
 from tests.core.jobs import nodes
 from tests.core.jobs import run as simulated
 from tests.core.test_invariants import check
-from tests.tenants.test_elastic_admission import elastic, of_two_types
+from tests.features.test_elastic_admission import elastic, of_two_types
 
 NODES = ((1, 4), (2, 4), (3, 6), (2, 3), (4, 2))
 

@@ -17,7 +17,7 @@ from simulator.theory.reliability import (
     young_interval_s,
 )
 from tests.core.jobs import fixed, nodes, run
-from tests.faults.closed_forms import daly_completion_s, mm1_breakdowns_response_s
+from tests.features.closed_forms import daly_completion_s, mm1_breakdowns_response_s
 
 
 def one_by_one(workload, failures, seed):

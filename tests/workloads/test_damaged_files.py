@@ -1,6 +1,6 @@
 """Whatever is in a file: a reader answers, or says what is wrong in one line.
 
-Some inputs a format here; ``pytest -m slow tests/fuzz`` tries 10,000 each.
+Some inputs a format here; ``pytest -m slow tests/workloads/test_damaged_files.py`` tries 10,000 each.
 """
 
 import json

@@ -12,7 +12,7 @@ from policies.tenants.auction import largest_product, parts_kept
 from simulator.features.tenants import tenants_of
 from simulator.features.tenants.fairness import shares
 from tests.core.jobs import run
-from tests.tenants.test_tenants import cluster_of, jobs_of, jobs_of_one_gpu
+from tests.features.test_tenants import cluster_of, jobs_of, jobs_of_one_gpu
 
 many = settings(max_examples=120, deadline=None, derandomize=True)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from policies import make_policy
 from simulator.workloads.reshaping import time_shared
 from tests.core.jobs import fixed, nodes, run
-from tests.orders.exact import Job, completions, foreground_background
+from tests.policies.exact import Job, completions, foreground_background
 
 RULES = {
     "fifo-strict": ({}, lambda jobs, c: completions(jobs, c, lambda j, s: j.submit_s, backfill=False)),

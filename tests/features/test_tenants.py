@@ -24,7 +24,7 @@ from simulator.laws import Exponential
 from simulator.statistics import Streams
 from tests.command import refused
 from tests.core.jobs import fixed, nodes, run
-from tests.tenants.slow_admission import all_on_time_slowly
+from tests.features.slow_admission import all_on_time_slowly
 
 LIST = ("fifo-strict", "fifo-backfill", "srpt", "sjf", "random-order", "priority")
 BETWEEN = ("fair-share", "drf", "capacity", "finish-time-fair", "themis")

@@ -1,8 +1,8 @@
-"""A hand-made case for the mechanism behind each question that no other room has one for.
+"""A hand-made case for the mechanism behind each question that has none elsewhere.
 
-Dispatchers are in tests/core/test_dispatchers.py, predictions in tests/adaptation/test_predictions.py, decisions that
+Dispatchers are in tests/core/test_dispatchers.py, predictions in tests/workloads/test_predictions.py, decisions that
 wait for a server or for a round in tests/core/test_engine.py and test_by_hand.py, reconfiguration there and in
-tests/hysteresis, bounds in tests/foresight.
+tests/policies, bounds in tests/foresight.
 """
 
 import numpy as np
