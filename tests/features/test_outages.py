@@ -222,7 +222,7 @@ num_nodes = 4
         ("[checkpoints]\ninterval_s = 0\ncost_s = 3", "checkpoints: "),
         ("[checkpoints]\ncost_s = -3", "checkpoints.cost_s: got -3"),
         ("[maintenance]\nevery_s = 10\nduration_s = 60", "maintenance.every_s: got 10"),
-        ('[spot]\nnodes = 9\ntime_to_reclaim = "exponential:9"\naway = "exponential:9"',
+        ('[spot]\nnodes = 9\ntime_to_reclaim = "exponential:9"\ndown = "exponential:9"',
          "spot.nodes: got 9, expected at most 4"),
         ("[spot]\nnodes = 1", "spot.time_to_reclaim: missing"),
         ("[failure]\nrepair = 3", "failure"),
