@@ -54,7 +54,7 @@ PACKAGES: dict[str, tuple[list[str], list[str]]] = {
     "controller": (
         [
             "simulator/core/controller.py",
-            "simulator/core/triggers.py",
+            "simulator/model/decision_points.py",
             "simulator/core/plan.py",
         ],
         ["tests/core", "tests/features"],

@@ -16,11 +16,9 @@ import typer
 from typer.exceptions import TyperException
 
 from experiments.commands import (
-    bound,
     classroom,
     compare,
     new,
-    notebook,
     policies,
     progress,
     reproduce,
@@ -49,8 +47,8 @@ app = typer.Typer(
 PANELS: dict[str, tuple[Callable[..., None] | tuple[str, typer.Typer], ...]] = {
     "Simulate": (run.run, compare.compare, ("sweep", sweep.app), reproduce.reproduce),
     "Look": (("show", show.app), policies.policies),
-    "Calculate": (("theory", theory.app), bound.bound),
-    "Begin and teach": (("new", new.app), classroom.classroom, notebook.notebook),
+    "Calculate": (("theory", theory.app), compare.bound),
+    "Begin and teach": (("new", new.app), classroom.classroom, classroom.notebook),
 }
 for panel, commands in PANELS.items():
     for command in commands:

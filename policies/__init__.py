@@ -1,6 +1,6 @@
 """Scheduling policies, on the contract of `simulator.model.contract` alone."""
 
-from policies.registration import register
+from policies.registration import Wrapper, register
 from policies.registry import (
     check_requirements,
     composed_names,
@@ -12,7 +12,6 @@ from policies.registry import (
     requirements_verdict,
     wrapper_names,
 )
-from policies.wrapper import Wrapper
 
 __all__ = [
     "Wrapper",

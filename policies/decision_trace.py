@@ -16,8 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from policies.registration import register
-from policies.wrapper import Wrapper
+from policies.registration import Wrapper, register
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import Decision, Placement, Policy, View
 from simulator.model.feasibility import placements_of

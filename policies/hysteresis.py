@@ -30,8 +30,7 @@ from dataclasses import dataclass, field, replace
 
 import scipy
 
-from policies.registration import register
-from policies.wrapper import Wrapper
+from policies.registration import Wrapper, register
 from simulator.arguments import nonnegative
 from simulator.errors import InputError
 from simulator.model import tolerances

@@ -1,4 +1,4 @@
-"""The decorator that gives a policy its name, and the table of what was registered."""
+"""The decorator that gives a policy its name, the table of what was registered, and the base of wrappers."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import importlib
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from policies.naming import kind_of
+from simulator.model.contract import Decision, Policy, View
 
 Factory = TypeVar("Factory", bound=Callable[..., Any])
 
@@ -71,3 +72,44 @@ def registered(name: str) -> Callable[..., Any] | None:
         importlib.import_module(modules()[name])
         return _registered[modules()[name], name]
     return next((found for (_, own), found in _registered.items() if own == name), None)
+
+
+Ordered = Callable[[View], Iterable[int]]
+
+
+class Wrapper:
+    """A policy that changes what another one sees or answers.
+
+    The further parameters of its constructor are its options (``hysteresis.threshold``). What is true of the
+    policy that decides is true of the wrapper, unless its constructor says otherwise.
+
+    Parameters
+    ----------
+    policy : the policy that decides.
+    inner_name : its name.
+
+    Attributes
+    ----------
+    key : the name under which it is registered, ``@hysteresis``.
+    name : of the whole, ``greedy@hysteresis``.
+    fractional_gpus : whether the policy gives parts of GPUs.
+    plans_anew : whether it plans all nodes anew, by whole GPUs.
+    by, ordered : by what it orders waiting jobs, and the jobs of a view in that order (`policies.decision_trace`);
+        "" and None where it does not say.
+    """
+
+    requires: ClassVar[tuple[str, ...]] = ()
+    key: ClassVar[str] = ""
+
+    def __init__(self, policy: Policy, inner_name: str) -> None:
+        self.policy = policy
+        self.inner_name = inner_name
+        self.name = inner_name + self.key
+        self.fractional_gpus = bool(getattr(policy, "fractional_gpus", False))
+        self.plans_anew = bool(getattr(policy, "plans_anew", False))
+        self.by = str(getattr(policy, "by", ""))
+        self.ordered = cast(Ordered | None, getattr(policy, "ordered", None))
+
+    def decide(self, view: View) -> Decision:
+        """The policy's decision."""
+        return self.policy.decide(view)

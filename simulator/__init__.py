@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simulator.core.triggers import DecisionPoints as DecisionPoints
     from simulator.entry import simulate as simulate
     from simulator.errors import InfeasibleDecision as InfeasibleDecision
     from simulator.errors import InputError as InputError
@@ -22,27 +21,27 @@ if TYPE_CHECKING:
     from simulator.model.contract import Placement as Placement
     from simulator.model.contract import Policy as Policy
     from simulator.model.contract import View as View
+    from simulator.model.decision_points import DecisionPoints as DecisionPoints
+    from simulator.model.decision_points import ServerSpec as ServerSpec
     from simulator.model.performance import FixedDuration as FixedDuration
     from simulator.model.performance import Performance as Performance
     from simulator.model.performance import Sensitivity as Sensitivity
     from simulator.model.performance import SensitivityMatrix as SensitivityMatrix
     from simulator.model.performance import SpeedupCurve as SpeedupCurve
     from simulator.model.performance import TimeTable as TimeTable
-    from simulator.model.server_spec import ServerSpec as ServerSpec
     from simulator.model.workload import ELASTIC as ELASTIC
     from simulator.model.workload import Workload as Workload
 
 __version__ = "0.2.0"
 
 _NAMES = {
-    "simulator.core.triggers": "DecisionPoints",
     "simulator.errors": "InfeasibleDecision InputError",
     "simulator.metrics.result": "Result",
     "simulator.model.cluster": "Cluster NodeType",
     "simulator.model.contract": "FIXED NO_CHANGE Decision Placement Policy View",
     "simulator.model.performance": "FixedDuration Performance Sensitivity SensitivityMatrix "
     "SpeedupCurve TimeTable",
-    "simulator.model.server_spec": "ServerSpec",
+    "simulator.model.decision_points": "DecisionPoints ServerSpec",
     "simulator.model.workload": "ELASTIC Workload",
     "simulator.entry": "simulate",
 }

@@ -21,14 +21,13 @@ from simulator.core.feature import Feature
 from simulator.core.logs import ScheduleLog
 from simulator.core.simulation import Simulation
 from simulator.core.start import Rule, begin, run_to_end
-from simulator.core.triggers import DecisionPoints
 from simulator.core.wake_ups import MAX_TICKS
 from simulator.errors import InfeasibleDecision, InputError
 from simulator.features.registry import features_of
 from simulator.metrics.result import NodeMeters, Result
 from simulator.model.cluster import Cluster
 from simulator.model.contract import Decision, PolicyLike, View
-from simulator.model.server_spec import ServerSpec
+from simulator.model.decision_points import DecisionPoints, ServerSpec
 from simulator.model.workload import Workload
 from simulator.statistics import Streams
 from simulator.workloads.fits import check_fits

@@ -7,10 +7,9 @@
 shows its player. docs/replay.md describes the events.
 """
 
-from experiments.replay.events import FORMAT, VERSION, events_of
+from experiments.replay.events import FORMAT, VERSION, Recording, events_of, facts_of
 from experiments.replay.folders import replay_folders
 from experiments.replay.page import embedded_html, replay
-from experiments.replay.recording import Recording, facts_of
 from simulator import Result
 
 __all__ = [

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from experiments import webpage
 from experiments.files import expect_no_input
+from experiments.replay.events import Recording, facts_of
 from experiments.replay.page import player_html
-from experiments.replay.recording import Recording, facts_of
 from experiments.scenario.output import FILES
 from experiments.scenario.reading import read_json, read_run, read_table
 from experiments.sweep.chosen import runs_with, with_schedule
@@ -138,7 +138,7 @@ def _of_task(store: Store, key: str, task: Task, name: str) -> Recording:
 def _machines(task: Task) -> dict[str, Any] | None:
     """Built anew from the scenario; None where its input files are gone."""
     from experiments.scenario.build import build
-    from experiments.scenario.facts import machines_of
+    from experiments.scenario.output import machines_of
     from experiments.scenario.schema import Scenario
 
     try:

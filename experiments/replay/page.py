@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments import webpage
-from experiments.replay.events import events_of
-from experiments.replay.recording import Recording
+from experiments.replay.events import Recording, events_of
 
 if TYPE_CHECKING:
     from simulator import Result

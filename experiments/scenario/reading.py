@@ -55,7 +55,7 @@ class _Kind(BaseModel):
 
 
 class Machines(BaseModel):
-    """Contents of machines.json (`experiments.scenario.facts`); runs of earlier versions have fewer keys."""
+    """Contents of machines.json (`experiments.scenario.output`); runs of earlier versions have fewer keys."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 

@@ -1,4 +1,7 @@
-"""foresight: run what is worth more now than later, and look again soon."""
+"""foresight: run what is worth more now than later, and look again soon.
+
+``greedy@self-timed`` is another policy with foresight's wake-ups, so that both decide equally often.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +28,10 @@ from policies.foresight.value import (
 )
 from policies.milp.nodes_of_solution import placements_of
 from policies.milp.tree import Learned
-from policies.registration import register
+from policies.registration import Wrapper, register
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray, IntArray
-from simulator.model.contract import LEAST_AGAIN_S, Decision, View
+from simulator.model.contract import LEAST_AGAIN_S, Decision, Policy, View
 
 RATIO_ROUNDS = 12
 """Steps of Dinkelbach's method for the best ratio of gain to price."""
@@ -237,3 +240,20 @@ def _paid(machines: Machines, packed: Packed, step_s: float) -> float:
     return sum(
         float(price[v, u if machines.by_use else int(full[v])]) * step_s for v, u in used.values()
     )
+
+
+@register("@self-timed", requires=("nodes", "one-node"))
+class SelfTimed(Wrapper):
+    """A policy that asks to be asked again after one mean gap between arrivals."""
+
+    def __init__(self, policy: Policy, inner_name: str) -> None:
+        super().__init__(policy, inner_name)
+        self._statistics: ArrivalStatistics | None = None
+
+    def decide(self, view: View) -> Decision:
+        """The policy's own decision, and when it wants to be asked again."""
+        if self._statistics is None:
+            self._statistics = ArrivalStatistics(Machines.of(view.cluster, view.nodes))
+        self._statistics.update(view)
+        again_s = max(self._statistics.mean_gap_s(view.now_s), LEAST_AGAIN_S)
+        return replace(self.policy.decide(view), again_s=again_s)

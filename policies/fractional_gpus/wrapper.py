@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from policies.registration import register
-from policies.wrapper import Wrapper
+from policies.registration import Wrapper, register
 from simulator.errors import InputError
 from simulator.model.cluster import IntArray, NodeType
 from simulator.model.contract import FIXED, NO_CHANGE, Decision, Placement, Policy, View

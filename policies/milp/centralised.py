@@ -24,8 +24,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from policies.milp.formulation import Formulation
-from policies.milp.instance import Assignment, Instance, by_node
+from policies.milp.instance import Assignment, Formulation, Instance, by_node
 from policies.milp.literal import add_schedule
 from policies.milp.model import Builder, FloatArray
 from policies.milp.slots import build, pattern_table, with_disposal

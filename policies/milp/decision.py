@@ -9,13 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from policies.milp.centralised import centralised_2019, centralised_2019_literal
-from policies.milp.earliness import second_model, third_model
-from policies.milp.formulation import Formulation
 from policies.milp.greedy_start import greedy_start
-from policies.milp.instance import Assignment, Instance
+from policies.milp.instance import Assignment, Formulation, Instance
 from policies.milp.literal import literal
 from policies.milp.model import BOUND_ABOVE, Solution, SolverOptions, relative_gap
-from policies.milp.patterns import patterns
+from policies.milp.patterns import patterns, second_model, third_model
 from policies.milp.solvers import SolverName, solve
 from simulator.errors import InputError
 

@@ -3,11 +3,13 @@
 The objective is (P1a) of the hierarchical paper: weighted tardiness of the jobs that run,
 worst-case tardiness of those that wait, a penalty for idle GPUs, and on each node the lease until
 its first job ends. `Instance` prepares its coefficients, `cost` evaluates it for any assignment.
+
+A `Formulation` is an instance as a model, with the way back from its solution to jobs on nodes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -16,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from policies.milp.model import BoolArray, FloatArray
+from policies.milp.model import BoolArray, FloatArray, Model
 from simulator.arguments import nonnegative, whole
 from simulator.errors import InputError
 from simulator.model.cluster import SECONDS_PER_HOUR
@@ -253,3 +255,22 @@ def check_assignments(instance: Instance, assignments: Sequence[Assignment]) -> 
         used[v] += 1
     if instance.nodes_of_type is not None and np.any(used > instance.nodes_of_type):
         raise ValueError("more nodes of a type than exist")
+
+
+@dataclass(frozen=True, eq=False)
+class Formulation:
+    """One instance as a model.
+
+    Attributes
+    ----------
+    model : the arrays.
+    decode : columns of a solution -> assignments. Where the instance fixes the types of nodes,
+        they are numbered type by type.
+    encode : assignments -> columns, NaN where the solver is to complete them (a MIP start).
+    evaluate : the formulation's objective of any assignment, computed without the model.
+    """
+
+    model: Model
+    decode: Callable[[FloatArray], list[Assignment]]
+    encode: Callable[[Sequence[Assignment]], FloatArray]
+    evaluate: Callable[[Sequence[Assignment]], float]

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from policies.milp.formulation import Formulation
-from policies.milp.instance import Assignment, Instance, IntArray, cost
+from policies.milp.instance import Assignment, Formulation, Instance, IntArray, cost
 from policies.milp.model import Builder, FloatArray
 
 

@@ -13,10 +13,9 @@ from policies.registration import register
 from policies.shares import gandiva, optimal
 from policies.shares.allox import allox, check_queue, in_order
 from policies.shares.hierarchical import check_within, hierarchical_fairness
-from policies.shares.nodes_of_round import place
 from policies.shares.one_type import check_solution
 from policies.shares.problem import Active, Pairs, Shares
-from policies.shares.rounds import Chosen, RoundRules, ShareRounds, Unit, jobs_of
+from policies.shares.rounds import Chosen, RoundRules, ShareRounds, Unit, jobs_of, place
 from simulator import Decision, InputError, View
 from simulator.arguments import one_of
 from simulator.model.cluster import FloatArray, proportional_share

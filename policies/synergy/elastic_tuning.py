@@ -16,9 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from policies.registration import register
+from policies.registration import Wrapper, register
 from policies.synergy.demand import Capacity, Kind, Option, Share, sensitive
-from policies.wrapper import Wrapper
 from simulator.errors import InputError
 from simulator.model.cluster import proportional_share
 from simulator.model.contract import Decision, Placement, Policy, View

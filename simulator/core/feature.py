@@ -8,7 +8,10 @@ docs/extending.md has one of twenty lines.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 from simulator.core.controller import Controller
 from simulator.core.execution import Execution
@@ -16,7 +19,6 @@ from simulator.core.plan import Plan
 from simulator.core.simulation import Simulation
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.contract import Placement
-from simulator.model.feature_record import FeatureRecord
 from simulator.model.workload import Workload
 from simulator.schema import ColumnData
 
@@ -137,3 +139,18 @@ class Feature:
     def record(self, end_s: float) -> FeatureRecord | None:
         """Record of the run until its last completion, at ``end_s``; None: nothing."""
         return None
+
+
+class FeatureRecord:
+    """Record of a feature in a run: scalars, ends of jobs, and data for tables."""
+
+    down: FloatArray = np.empty((0, 3))
+    """``(O, 3)`` node, start and end (s) of each stretch of time that it was down."""
+
+    def statuses(self) -> Mapping[str, Any]:
+        """``(J,)`` masks of jobs that ended in another way than by completing their work, by its name."""
+        return {}
+
+    def scalars(self, run: Any) -> Mapping[str, float | int | str | None]:
+        """Scalars that it adds to ``summary.json``; ``run``: a `simulator.core.record.RunRecord`."""
+        return {}

@@ -20,7 +20,7 @@ from simulator.core.node import NodeMeters
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster, FloatArray, IntArray
 from simulator.model.contract import Configuration
-from simulator.model.server_spec import ServerSpec
+from simulator.model.decision_points import ServerSpec
 from simulator.model.workload import Workload
 from simulator.schema import ColumnData
 
@@ -56,7 +56,7 @@ class RunRecord:
     streamed_to : the folder of the Parquet files that hold decisions and schedule (`simulate`,
         ``stream_to``); None: they are in memory.
     left : ``(J,)`` jobs that left before they started, at their ``completion_s``; None: none can.
-    parts : what features leave (`simulator.model.feature_record.FeatureRecord`), by the name of the feature.
+    parts : what features leave (`simulator.core.feature.FeatureRecord`), by the name of the feature.
     configurations : job, time (s) and configuration for each change of what a job runs with beside its GPUs.
     extra : columns that features add to the table of jobs, ``(J,)`` values each.
     """

@@ -11,7 +11,7 @@ from simpy.events import ProcessGenerator
 from simulator.core.clock import Clock, Order
 from simulator.core.controller import Controller
 from simulator.errors import InputError
-from simulator.model.server_spec import ServerSpec
+from simulator.model.decision_points import ServerSpec
 
 
 class OptimizationServer:

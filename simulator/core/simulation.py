@@ -14,10 +14,10 @@ from simulator.core.clock import Clock
 from simulator.core.jobs import JobStates, column_of
 from simulator.core.logs import DecisionLog, ScheduleLog
 from simulator.core.node import Node
-from simulator.core.triggers import DecisionPoints
 from simulator.errors import InfeasibleDecision
 from simulator.model.cluster import Cluster
 from simulator.model.contract import Configuration, Placement
+from simulator.model.decision_points import DecisionPoints
 from simulator.model.workload import Workload
 from simulator.statistics import Streams
 

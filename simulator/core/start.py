@@ -14,7 +14,7 @@ from simulator.core.feature import Feature
 from simulator.core.server import OptimizationServer
 from simulator.core.simulation import Simulation
 from simulator.model.contract import Decision, View
-from simulator.model.server_spec import ServerSpec
+from simulator.model.decision_points import ServerSpec
 
 Dispatch = Callable[[int], Controller]
 """Takes a job that arrives, returns the controller whose queue it joins."""

@@ -36,9 +36,8 @@ from simulator.features.rounds import Rounds
 from simulator.features.spot import SpotKeys
 from simulator.features.table import FeatureTable, Scene
 from simulator.features.tenants import tables as tenant_tables
-from simulator.features.tenants.keys import TenantKeys
 from simulator.features.tenants.quotas import Quotas
-from simulator.features.tenants.tenants import Tenants
+from simulator.features.tenants.tenants import TenantKeys, Tenants
 from simulator.model.performance import Performance
 from simulator.model.workload import Workload
 from simulator.plugins import installed, table_of

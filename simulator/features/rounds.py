@@ -17,9 +17,9 @@ from simulator.core.controller import Controller
 from simulator.core.execution import Execution
 from simulator.core.feature import Feature
 from simulator.core.simulation import Simulation
-from simulator.core.triggers import DecisionPoints
 from simulator.errors import InputError
 from simulator.model.contract import Placement
+from simulator.model.decision_points import DecisionPoints
 from simulator.model.rounds import Progress, Round
 
 IDLE_S = 1e12

@@ -1,11 +1,15 @@
-"""A feature as a table of a scenario file: its keys, and what is made of them."""
+"""A feature as a table of a scenario file: its keys, what is made of them, and draws of names for jobs without one."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
+from simulator.errors import InputError
 from simulator.files.keys import Config
 from simulator.model.cluster import Cluster
 from simulator.model.workload import Workload
@@ -65,3 +69,17 @@ class FeatureTable(Config):
     def models(self) -> Mapping[str, Mapping[str, float]]:
         """Values by model of a job, by key; models that no job has are noted."""
         return {}
+
+
+def drawn(
+    table: str, chances: Mapping[str, float], count: int, rng: np.random.Generator
+) -> list[str]:
+    """``(count,)`` names, drawn with these chances.
+
+    Raises InputError: chances that are negative or all 0; ``table`` names what they belong to.
+    """
+    names = sorted(chances)  # the order in which they are written must not matter
+    values = np.array([chances[name] for name in names], dtype=np.float64)
+    if not len(values) or (values < 0).any() or not 0 < sum(values.tolist()) < math.inf:
+        raise InputError(f"{table}: draw is {dict(chances)}, expected chances >= 0, one above 0")
+    return [names[k] for k in rng.choice(len(names), size=count, p=values / values.sum()).tolist()]

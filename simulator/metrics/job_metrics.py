@@ -1,4 +1,4 @@
-"""Slowdown and fairness of jobs, derived from the record of a run."""
+"""Scalars derived from the record of a run: slowdown and fairness of jobs, and the optimization server with its formula."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from simulator.core.record import RunRecord, present_beside
+from simulator.laws import Law
 from simulator.model.cluster import FloatArray
 from simulator.statistics import jain
 
@@ -53,3 +54,30 @@ def fairness_summary(record: RunRecord) -> dict[str, float | int | None]:
         "max_finish_time_fairness": float(rho.max()),
     }
     return {name: value if math.isfinite(value) else None for name, value in values.items()}
+
+
+def server_summary(record: RunRecord) -> dict[str, float | int | None]:
+    """Requests, utilisation, wait and response of a run with an optimization server, for ``summary.json``.
+
+    ``server_formula_response_s`` is that of a queue with Poisson requests at the mean rate of the run: M/G/1
+    (Pollaczek and Khinchine), with several servers approximate (Lee and Longton). None where the rate is too
+    high, or the service follows no law.
+    """
+    spec, wait_s, response_s = record.server, record.server_wait_s, record.server_response_s
+    if spec is None or not len(wait_s):
+        return {}
+    from simulator.theory import ggc_mean_wait_s
+
+    service_s = response_s - wait_s
+    rate_per_s = len(wait_s) / record.makespan_s
+    formula_s = None
+    law = spec.service
+    if isinstance(law, Law) and rate_per_s * law.mean < spec.servers:
+        formula_s = law.mean + ggc_mean_wait_s(rate_per_s, 1.0, law.mean, law.cv2, spec.servers)
+    return {
+        "server_requests": len(wait_s),
+        "server_utilisation": float(service_s.sum()) / (spec.servers * record.makespan_s),
+        "mean_server_wait_s": float(wait_s.mean()),
+        "mean_server_response_s": float(response_s.mean()),
+        "server_formula_response_s": formula_s,
+    }

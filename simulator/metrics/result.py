@@ -11,9 +11,8 @@ import numpy as np
 from simulator import __version__
 from simulator.core.node import NodeMeters
 from simulator.core.record import RunRecord
-from simulator.metrics.job_metrics import fairness_summary
+from simulator.metrics.job_metrics import fairness_summary, server_summary
 from simulator.metrics.run_tables import STREAMED, TABLES
-from simulator.metrics.server_metrics import server_summary
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -22,13 +22,13 @@ from simulator.statistics.estimates import (
     LEVEL,
     Estimate,
     differences,
+    jain,
     mean_of_skewed,
     paired_difference,
     skewed_student,
     skewness,
     student,
 )
-from simulator.statistics.jain import jain
 from simulator.statistics.long_run import BATCHES, FEWEST, batch_means, mser5, steady_state_mean
 from simulator.statistics.replications import (
     parse_precision,

@@ -172,3 +172,10 @@ def observations(values: npt.ArrayLike) -> FloatArray:
 def check_level(level: float) -> None:
     """A confidence level is between 0 and 1; else `InputError`."""
     inside(**{"confidence level": level})
+
+
+def jain(values: npt.NDArray[np.float64]) -> float:
+    """Jain's index: 1 where all are equal, 1/n where one has everything (Jain et al. 1984)."""
+    good = values[np.isfinite(values)]
+    square = float((good**2).sum())
+    return float(good.sum()) ** 2 / (len(good) * square) if square else math.nan

@@ -23,6 +23,8 @@ from simulator.theory.general import (
     mginf_number_pmf,
 )
 from simulator.theory.mmc import (
+    ErlangA,
+    erlang_a,
     erlang_b,
     erlang_c,
     littles_law,
@@ -39,7 +41,6 @@ from simulator.theory.orders import (
     mg1_sjf_response_s,
     mg1_srpt_response_s,
 )
-from simulator.theory.patience import ErlangA, erlang_a
 from simulator.theory.run_length import (
     RunLength,
     lost_share_run_length,

@@ -10,7 +10,7 @@ from experiments.analysis.bounds import alone, shared
 from experiments.analysis.clairvoyant import _Problem, _search, clairvoyant, cost_of
 from experiments.analysis.insertion import cost_of_rows
 from experiments.analysis.lagrangian import lagrangian
-from experiments.commands.bound import bound
+from experiments.commands.compare import bound
 from policies import make_policy
 from simulator import Cluster, simulate
 from tests.analysis.test_bounds import one_type

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from experiments.analysis.bounds import alone, shared
 from experiments.analysis.lagrangian import lagrangian
 from experiments.analysis.lower_bound import lower_bounds, read
-from experiments.commands.bound import bound
+from experiments.commands.compare import bound
 from simulator import Cluster, NodeType
 from simulator.errors import InputError
 from tests.analysis.test_bounds import one_type

@@ -10,7 +10,7 @@ import pytest
 from policies import make_policy
 from policies.shares import Active, Chosen, RoundRules, ShareRounds, gandiva_fair
 from policies.shares.allox import allox
-from policies.shares.nodes_of_round import place
+from policies.shares.rounds import place
 from simulator import Cluster, NodeType, Placement, Workload, simulate
 from simulator.errors import InputError
 from simulator.features.failures import Failures, Outages

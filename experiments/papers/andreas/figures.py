@@ -338,7 +338,7 @@ def _replay(tables: dict[str, pd.DataFrame]) -> Drawn:
 def _film(tables: dict[str, pd.DataFrame], title: str) -> Callable[[Path], Path]:
     """Writes the page that plays the run of a Gantt chart."""
     from experiments.replay import Recording, facts_of, replay
-    from experiments.scenario.facts import machines_of
+    from experiments.scenario.output import machines_of
     from simulator.workloads.andreas import armida
 
     decisions = tables["decisions"]

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.arguments import checked
-from simulator.core.feature import Feature
+from simulator.core.feature import Feature, FeatureRecord
 from simulator.core.simulation import Simulation
 from simulator.errors import InputError
 from simulator.features.admission.elastic import Ask, least_shares, packed, within
@@ -26,7 +26,6 @@ from simulator.features.admission.promises import SHARE, Promise, all_on_time, i
 from simulator.features.table import FeatureTable, Scene
 from simulator.model import tolerances
 from simulator.model.cluster import FloatArray
-from simulator.model.feature_record import FeatureRecord
 from simulator.model.fractional import demanded_gpus
 from simulator.model.workload import Workload
 

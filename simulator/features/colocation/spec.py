@@ -16,7 +16,7 @@ import numpy as np
 
 from simulator.errors import InputError
 from simulator.features.colocation.mig import profile_for
-from simulator.features.drawing import drawn
+from simulator.features.table import drawn
 from simulator.files.bundled import read_table, records
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.fractional import SharedDuration

@@ -10,7 +10,7 @@ import numpy as np
 
 from simulator.arguments import checked
 from simulator.core.execution import Execution
-from simulator.core.feature import Feature
+from simulator.core.feature import Feature, FeatureRecord
 from simulator.core.record import RunRecord
 from simulator.errors import InputError
 from simulator.features.failures.checkpoints import Checkpointing, Checkpoints
@@ -19,7 +19,6 @@ from simulator.features.failures.jobs import JobFailures
 from simulator.features.failures.outages import NodeOutages, Outages, check_law
 from simulator.laws import Law
 from simulator.model.cluster import SECONDS_PER_HOUR, FloatArray, IntArray
-from simulator.model.feature_record import FeatureRecord
 from simulator.schema import Derived, RunTable, Schema, Values
 
 if TYPE_CHECKING:

@@ -16,12 +16,11 @@ from simpy.events import ProcessGenerator
 from simulator.arguments import length
 from simulator.core.clock import Order
 from simulator.core.controller import Controller
-from simulator.core.feature import Feature
+from simulator.core.feature import Feature, FeatureRecord
 from simulator.core.simulation import Simulation
 from simulator.features.tenants.fairness import summary
 from simulator.features.tenants.tenants import Tenants, check_limits
 from simulator.model.cluster import FloatArray
-from simulator.model.feature_record import FeatureRecord
 from simulator.model.fractional import demanded_gpus
 from simulator.model.tolerances import PART_OF_A_GPU
 
