@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from experiments.analysis.shortage import Shortages
-from experiments.scenario.reading import read_run, read_table
+from experiments.scenario.reading import read_run, read_run_table
 from simulator.errors import InputError
 from simulator.metrics.decision_table import RESERVED
 from simulator.metrics.job_table import NEVER_STARTED
@@ -117,7 +117,7 @@ class _Noted:
         if node is None or not path.exists():
             return cls(pd.DataFrame(), ())
         columns = ("time_s", "controller", "active")
-        table = read_table(path, columns, columns, may_be_empty=True)
+        table = read_run_table(path, columns, columns, may_be_empty=True)
         # They own every K-th node. A run of an earlier version does not say how many there are: as many as decided.
         count = (machines or {}).get("num_controllers")
         count = count or (int(table["controller"].max()) + 1 if len(table) else 1)

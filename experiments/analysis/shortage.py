@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.scenario.reading import RunTables, expect_nodes, read_json, read_table
+from experiments.scenario.reading import RunTables, expect_nodes, read_run_json, read_run_table
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray
 from simulator.model.tolerances import SUMS
@@ -282,7 +282,7 @@ def _with_outages(
     spans = ("node", "start_s", "end_s")
     if not path.exists():
         return shares
-    away = read_table(path, spans, spans, may_be_empty=True)
+    away = read_run_table(path, spans, spans, may_be_empty=True)
     if away.empty:
         return shares
     expect_nodes(away, count, path)
@@ -298,9 +298,9 @@ def _with_outages(
 def _quota(folder: Path, job: pd.Series[Any], jobs: pd.DataFrame) -> Quota | None:
     """That of the job's tenant, where quotas have kept jobs from the queue."""
     path, summary = folder / "tenants.csv", folder / "summary.json"
-    if not (summary.exists() and read_json(summary).get("held_jobs") and path.exists()):
+    if not (summary.exists() and read_run_json(summary).get("held_jobs") and path.exists()):
         return None
-    tenants = read_table(path, ("tenant",), ())
+    tenants = read_run_table(path, ("tenant",), ())
     for by in ("vc", "user"):
         if by in job and str(job[by]) in set(tenants["tenant"]) and "quota" in tenants:
             name = str(job[by])

@@ -12,7 +12,7 @@ from experiments.files import expect_no_input
 from experiments.replay.events import Recording, facts_of
 from experiments.replay.page import player_html
 from experiments.scenario.output import FILES
-from experiments.scenario.reading import read_json, read_run, read_table
+from experiments.scenario.reading import read_run, read_run_json, read_run_table
 from experiments.sweep.chosen import runs_with, with_schedule
 from experiments.sweep.export import expect_no_part
 from experiments.sweep.store import Store, is_sweep
@@ -70,9 +70,9 @@ def _of_run(folder: Path) -> Recording:
     if not (folder / "schedule.csv").exists():
         raise InputError(f"{folder}: no schedule.csv, expected a folder that `schedlab run` wrote")
     _, jobs, schedule, machines = read_run(folder, "cpus")
-    decisions = read_table(folder / "decisions.csv", ("time_s",), ("time_s",))
+    decisions = read_run_table(folder / "decisions.csv", ("time_s",), ("time_s",))
     summary = folder / "summary.json"
-    name = (read_json(summary) if summary.exists() else {}).get("policy") or folder.name
+    name = (read_run_json(summary) if summary.exists() else {}).get("policy") or folder.name
     if not isinstance(name, str):
         raise InputError(f"{summary}: policy is {short(name)}, expected a name")
     return Recording(

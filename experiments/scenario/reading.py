@@ -17,8 +17,7 @@ from experiments.sweep.chosen import one_run
 from experiments.sweep.store import is_sweep
 from simulator.arguments import MOST_GPUS, MOST_NODES
 from simulator.errors import InputError
-from simulator.files.inputs import read_input
-from simulator.files.inputs import read_json as read_any_json
+from simulator.files.inputs import read_input, read_json
 from simulator.metrics.run_tables import TABLES
 from simulator.model.tolerances import ON_TIME_S, SUMS
 
@@ -114,8 +113,8 @@ def read_run(folder: Path, *columns: str, where: Mapping[str, str] | None = None
         if where:
             raise InputError(f"--where: given with {folder}, which holds one run; expected a sweep")
         name = folder.resolve().name
-        jobs = read_table(jobs_path, ("job_id", *times), times, or_blank=facts)
-        schedule = read_table(
+        jobs = read_run_table(jobs_path, ("job_id", *times), times, or_blank=facts)
+        schedule = read_run_table(
             path, (*SHARE_COLUMNS, *columns), numbers, or_blank=amounts, may_be_empty=True
         )
     again = jobs["job_id"].duplicated().to_numpy()
@@ -208,7 +207,7 @@ def read_machines(folder: Path, num_jobs: int) -> dict[str, Any] | None:
     path = folder / "machines.json"
     if not path.exists():
         return None
-    found = read_json(path)
+    found = read_run_json(path)
     machines = validated(Machines, found, str(path))
     lengths = {
         "type_of": machines.num_nodes,
@@ -236,7 +235,7 @@ def read_machines(folder: Path, num_jobs: int) -> dict[str, Any] | None:
     return found
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def read_run_json(path: Path) -> dict[str, Any]:
     """A JSON file of a run's folder, which holds a table of keys.
 
     Raises
@@ -244,13 +243,13 @@ def read_json(path: Path) -> dict[str, Any]:
     InputError
         It cannot be read, or holds something else.
     """
-    found = read_any_json(path, WRITTEN)
+    found = read_json(path, WRITTEN)
     if not isinstance(found, dict):
         raise InputError(f"{path}: cannot be read, expected {WRITTEN}")
     return found
 
 
-def read_table(
+def read_run_table(
     path: Path,
     columns: tuple[str, ...],
     numbers: tuple[str, ...],
@@ -297,7 +296,7 @@ def _checked(
     numbers: tuple[str, ...],
     or_blank: tuple[str, ...],
 ) -> DataFrame:
-    """The table, with its columns of numbers as such; see `read_table`."""
+    """The table, with its columns of numbers as such; see `read_run_table`."""
     import numpy as np
     import pandas as pd
 

@@ -26,7 +26,7 @@ from policies.foresight.value import (
     step_gain,
     support,
 )
-from policies.milp.nodes_of_solution import placements_of
+from policies.milp.nodes_of_solution import placements_of_assignments
 from policies.milp.tree import Learned
 from policies.registration import Wrapper, register
 from simulator.errors import InputError
@@ -122,7 +122,9 @@ class Foresight:
         if packed.method == "ascent":
             info["gap"] = 1.0 - packed.value / packed.bound if packed.bound > 0.0 else 0.0
         again_s = max(tau, LEAST_AGAIN_S) if self.wake_up else None
-        return Decision(placements_of(packed.assignments, view), info=info, again_s=again_s)
+        return Decision(
+            placements_of_assignments(packed.assignments, view), info=info, again_s=again_s
+        )
 
     def _node_price(self, view: View, rows: IntArray) -> float:
         """lambda, per second of a node of the fastest type."""

@@ -54,7 +54,7 @@ def keep_nodes(
     return sorted(renumbered, key=lambda a: (a.node, a.job))
 
 
-def placements_of(assignments: Sequence[Assignment], view: View) -> list[Placement]:
+def placements_of_assignments(assignments: Sequence[Assignment], view: View) -> list[Placement]:
     """Assignments of an instance as placements on this controller's nodes, few jobs moved."""
     cluster = view.cluster
     place = {int(node): i for i, node in enumerate(view.nodes)}

@@ -11,7 +11,7 @@ import numpy as np
 from policies.milp.decision import Answer, check_formulation, decide
 from policies.milp.instance import Instance
 from policies.milp.model import SolverOptions
-from policies.milp.nodes_of_solution import placements_of
+from policies.milp.nodes_of_solution import placements_of_assignments
 from policies.milp.solvers import SolverName, check_solver
 from policies.registration import register
 from policies.selection import node_price_per_hour, require_configurations
@@ -77,7 +77,7 @@ class MilpPolicy:
             self._checked = view.workload
         solver = cast(SolverName, self.solver)
         answer = decide(instance, self.formulation, solver, self._options, self.start)
-        return Decision(placements_of(answer.assignments, view), info=_info(answer))
+        return Decision(placements_of_assignments(answer.assignments, view), info=_info(answer))
 
 
 @register("milp-literal", paper="Filippini et al., 2020")

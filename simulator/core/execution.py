@@ -25,7 +25,7 @@ RATE_CHANGED = "rate changed"
 """Cause of an interrupt after which the job goes on."""
 
 
-class Controller(Protocol):
+class ControllerLike(Protocol):
     """Interface of `simulator.core.controller.Controller` to executions, and to features that meet them."""
 
     clock: Clock
@@ -80,7 +80,7 @@ class Execution:
     saved = 1.0
     _num_saves, _saving = 0, False
 
-    def __init__(self, controller: Controller, job: int, plan: Plan) -> None:
+    def __init__(self, controller: ControllerLike, job: int, plan: Plan) -> None:
         self.simulation = simulation = controller.simulation
         self.controller, self.job = controller, job
         self.shares = shares = plan.shares_of[job]

@@ -7,7 +7,7 @@ import math
 from simpy.events import ProcessGenerator
 
 from simulator.core.clock import Order
-from simulator.core.execution import Controller
+from simulator.core.execution import ControllerLike
 from simulator.errors import InputError
 
 IDLE_TICKS = 10_000
@@ -17,7 +17,7 @@ MAX_TICKS = 3_000_000
 """Periods, or wake-ups, of a controller after which the period is held to be a mistake."""
 
 
-def periods(controller: Controller, guard: Guard, period_s: float) -> ProcessGenerator:
+def periods(controller: ControllerLike, guard: Guard, period_s: float) -> ProcessGenerator:
     """SimPy process: ask at every multiple of the period while the controller has jobs."""
     clock = controller.clock
     first_s = math.ceil(clock.now / period_s) * period_s
@@ -37,7 +37,9 @@ def periods(controller: Controller, guard: Guard, period_s: float) -> ProcessGen
         tick_s = (round(clock.now / period_s) + 1) * period_s
 
 
-def wake_up(controller: Controller, guard: Guard, number: int, after_s: float) -> ProcessGenerator:
+def wake_up(
+    controller: ControllerLike, guard: Guard, number: int, after_s: float
+) -> ProcessGenerator:
     """SimPy process: ask again after so long, unless a newer plan than this one was made."""
     clock = controller.clock
     yield clock.at(clock.now + after_s, Order.TICK)
@@ -58,7 +60,7 @@ class Guard:
     have been left alone since (a delay may take longer than that).
     """
 
-    def __init__(self, controller: Controller) -> None:
+    def __init__(self, controller: ControllerLike) -> None:
         self.num_ticks = 0
         self._controller = controller
         self._num_idle = 0

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from experiments.scenario.output import FORMAT, TABLES, write_result
-from experiments.scenario.reading import read_table
+from experiments.scenario.reading import read_run_table
 from experiments.text import write_csv
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.registry import COLUMNS
@@ -153,6 +153,6 @@ def test_a_comma_in_a_name_leaves_blank_numbers_readable(tmp_path):
     path = tmp_path / "jobs.csv"
     with path.open("wb") as file:
         write_csv(table, file)
-    read = read_table(path, ("job_id",), (), or_blank=("first_start_s",))
+    read = read_run_table(path, ("job_id",), (), or_blank=("first_start_s",))
     assert read["job_id"].tolist() == ["a, b", "c"]
     assert read["first_start_s"].isna().tolist() == [False, True]

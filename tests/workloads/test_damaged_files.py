@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from experiments.scenario.checks import ScenarioChecks
 from experiments.scenario.options import parse_options, set_key
-from experiments.scenario.reading import read_table
+from experiments.scenario.reading import read_run_table
 from experiments.scenario.schema import read_scenario
 from experiments.sweep.sweepfile import read_sweep
 from simulator.errors import InputError
@@ -179,7 +179,7 @@ def gavel_rates(path: Path) -> None:
 
 def schedule(path: Path) -> None:
     numbers = ("gpus", "start_s", "end_s")
-    read_table(path, ("job_id", *numbers), numbers)
+    read_run_table(path, ("job_id", *numbers), numbers)
 
 
 def trace(table: type[Trace], path: Path) -> None:
