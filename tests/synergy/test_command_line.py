@@ -165,7 +165,7 @@ def test_whole_iterations_need_rounds(tmp_path):
 
 
 @pytest.mark.parametrize(("mechanism", "rounds"), [("proportional", 183), ("tune", 132)])
-def test_released_on_the_command_line_is_the_released_simulator(tmp_path, mechanism, rounds):
+def test_keys_of_the_command_line_give_the_released_simulator(tmp_path, mechanism, rounds):
     trace = deployment_trace("static")
     rows = [
         f"{i},0,{duration!r},1,{model}"
@@ -175,12 +175,10 @@ def test_released_on_the_command_line_is_the_released_simulator(tmp_path, mechan
     ]
     jobs = tmp_path / "jobs.csv"
     jobs.write_text("\n".join(["job_id,submit_time_s,duration_s,num_gpus,model", *rows, ""]))
-    words = [
-        *SERVERS,
-        "--set",
-        "cluster.num_nodes=4",
-        "--policy",
-        f"fifo+{mechanism}",
-        "--released",
-    ]
+    keys = (
+        "cluster.num_nodes=4", "policy_options.released=true", "decisions.finish_at_round=true",
+        "workload.speeds=released", "workload.whole_iterations=true",
+    )  # fmt: skip
+    words = [*SERVERS, "--policy", f"fifo+{mechanism}"]
+    words += [word for key in keys for word in ("--set", key)]
     assert summary(tmp_path / "out", jobs, *words)["makespan_s"] == 300 * rounds

@@ -1,4 +1,4 @@
-"""`[adapt]`, `--adapt`, `[predictions]` and `schedlab policies --for`."""
+"""`[adapt]`, `[predictions]` and `schedlab policies --for`."""
 
 import json
 import re
