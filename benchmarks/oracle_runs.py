@@ -101,9 +101,9 @@ WORLDS: dict[str, Scenario] = {
 
 WRAPPED = (
     "srtf+tune@hysteresis", "las+greedy@hysteresis", "greedy@hysteresis", "greedy@tune",
-    "greedy@tune@hysteresis", "greedy@parts", "srtf+tune@parts", "milp@parts", "greedy@self-timed",
-    "local-search@self-timed", "fifo-backfill@noted", "greedy@noted", "srtf+tune@noted",
-    "capacity@noted", "milp@tune",
+    "greedy@tune@hysteresis", "greedy@fractional", "srtf+tune@fractional", "milp@fractional", "greedy@self-timed",
+    "local-search@self-timed", "fifo-backfill@decision-trace", "greedy@decision-trace", "srtf+tune@decision-trace",
+    "capacity@decision-trace", "milp@tune",
 )  # fmt: skip
 
 
@@ -190,10 +190,10 @@ def _suits(scenario: Scenario) -> bool:
 ON_SERVERS = (
     "fifo", "fifo-strict", "fifo-backfill", "edf", "edf-backfill", "ps", "priority", "srpt", "sjf", "random-order",
     "deadline-first", "consolidating", "fifo-with-notice", "fair-share", "drf", "capacity", "finish-time-fair",
-    "themis", "linear-score", "srtf+proportional", "las+proportional", "fifo+proportional", "fifo-backfill@noted",
+    "themis", "linear-score", "srtf+proportional", "las+proportional", "fifo+proportional", "fifo-backfill@decision-trace",
     "srtf+proportional@hysteresis",
 )  # fmt: skip
-ON_PARTS = ("shared", "complementary", "slices", "fifo-backfill", "srpt", "capacity", "greedy@parts", "srtf+proportional@parts")  # fmt: skip
+ON_PARTS = ("shared", "complementary", "slices", "fifo-backfill", "srpt", "capacity", "greedy@fractional", "srtf+proportional@fractional")  # fmt: skip
 ON_VMS = ("fifo", "edf", "ps", "greedy", "randomised-greedy", "local-search", "milp", "foresight", "greedy@hysteresis", "greedy@self-timed")  # fmt: skip
 ELASTIC_ON_SERVERS = ("elasticflow", "edf-shared", "fifo-shared", "ps-shared", "greedy", "rental-on-nodes", "foresight")  # fmt: skip
 
@@ -254,7 +254,7 @@ def drawn(rng: np.random.Generator, seed: int) -> tuple[Scenario, bool]:
         "coalesce": {"server": {"service": "deterministic:45", "coalesce": True}},
     }
     scenario |= timings.get(timing, {})
-    if "+" in policy or "@parts" in policy:
+    if "+" in policy or "@fractional" in policy:
         scenario.pop("server", None)
         scenario["decisions"] = {"round_s": 300}
     if on(0.4):
