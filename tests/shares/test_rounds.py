@@ -171,6 +171,7 @@ def test_a_resumed_job_loses_time_only_in_a_full_round():
     assert work.of(100, 1.0, 120.0, 20.0) == (100, 100.0, 0.0)
     assert work.lost_s(False, False, False) == 20.0
     assert RoundWork(first_start_s=5.0).lost_s(False, False, False) == 5.0
+    assert RoundWork(first_start_s=5.0, resume_s=9.0).lost_s(True, False, True) == 9.0
     assert RoundWork(reallocation_s=7.0).lost_s(True, True, False) == 7.0
     assert work.lost_s(True, True, True) == 0.0
 

@@ -123,3 +123,12 @@ def test_a_job_that_makes_room_twice_goes_on_twice():
         rows[-1] = (last_s, 1, 25.0)
         promises = [Promise(due, j, gpus, left_s) for j, (due, gpus, left_s) in enumerate(rows)]
         assert all_on_time(promises, 3.0) == kept
+
+
+@pytest.mark.parametrize(("policy", "of_a"), [("fair-share", 4), ("drf", 3)])
+def test_a_fair_share_counts_gpus_alone(policy, of_a):
+    """8 GPUs, 40 CPUs. A job of a has 1/8 of the GPUs and 1/4 of the CPUs, one of b 1/8 of the GPUs.
+    By dominant share a, b, b, a, b, b, a and b start; by GPUs they take turns."""
+    work = jobs("aaaabbbbbbbb", [100] * 12, [1] * 12, num_cpus=np.repeat([10.0, 0.001], [4, 8]))
+    result = run(work, nodes(8, cpus=40.1), policy, tenants_of(work))
+    assert (result.first_start_s[:4] == 0).sum() == of_a
