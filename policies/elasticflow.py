@@ -19,7 +19,7 @@ from simulator.model.cluster import FloatArray
 from simulator.model.contract import LEAST_AGAIN_S, NO_CHANGE, Decision, Placement, View
 from simulator.model.placement import in_proportion
 from simulator.model.ranks import Levels, less
-from simulator.model.tolerances import EQUAL, ON_TIME_S
+from simulator.model.tolerances import EQUAL, INSTANT_S
 
 
 @register(
@@ -75,7 +75,7 @@ class ElasticFlow:
             job: int(row[: has[job] + 1].argmin()) for job, row in zip(jobs, times_s, strict=True)
         }
         ends = [t for pieces in self._plan.values() for p in pieces for t in (p.begin_s, p.end_s)]
-        next_s = min((t for t in ends if t > now_s + ON_TIME_S), default=None)
+        next_s = min((t for t in ends if t > now_s + INSTANT_S), default=None)
         again_s = None if next_s is None else max(LEAST_AGAIN_S, next_s - now_s)
         return Decision(placed(view, has, used), again_s=again_s)
 
@@ -112,7 +112,7 @@ def _about_to_end(view: View, times_s: FloatArray) -> bool:
     """True where a running job ends at this instant but for rounding: the next decision comes then."""
     running = view.running
     return any(
-        row[int(running[job][0].gpus)] <= ON_TIME_S
+        row[int(running[job][0].gpus)] <= INSTANT_S
         for job, row in zip(view.jobs.tolist(), times_s, strict=True)
         if job in running
     )
@@ -120,7 +120,7 @@ def _about_to_end(view: View, times_s: FloatArray) -> bool:
 
 def _gpus_at(pieces: Sequence[Piece], now_s: float) -> int:
     """Shares that a plan gives from now on."""
-    return next((p.gpus for p in pieces if p.begin_s <= now_s + ON_TIME_S < p.end_s), 0)
+    return next((p.gpus for p in pieces if p.begin_s <= now_s + INSTANT_S < p.end_s), 0)
 
 
 def _node_type(view: View) -> int:

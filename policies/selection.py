@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from simulator.errors import InputError
 from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
-from simulator.model.tolerances import EQUAL, ON_TIME_S
+from simulator.model.tolerances import EQUAL, INSTANT_S
 from simulator.model.workload import Workload
 
 CostOf = Literal["share", "node"]
@@ -79,7 +79,7 @@ def choose_configuration(
     cost[~np.isfinite(times)] = np.inf
     cost, time = cost.reshape(n, -1), times.reshape(n, -1)
     due = np.reshape(np.asarray(due_in_s, dtype=np.float64), (-1, 1))
-    meets: npt.NDArray[np.bool_] = np.less_equal(time, due + ON_TIME_S) & np.isfinite(cost)
+    meets: npt.NDArray[np.bool_] = np.less_equal(time, due + INSTANT_S) & np.isfinite(cost)
     finite = np.where(np.isfinite(cost), time, np.inf)
     some = np.logical_or.reduce(meets, axis=1)
     first = np.where(some[:, None], np.where(meets, cost, np.inf), finite)

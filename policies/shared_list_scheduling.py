@@ -26,7 +26,7 @@ from simulator.model.cluster import FloatArray
 from simulator.model.contract import NO_CHANGE, Decision, Placement, View
 from simulator.model.placement import in_proportion
 from simulator.model.ranks import ranked
-from simulator.model.tolerances import INSTANT_S, ON_TIME_S
+from simulator.model.tolerances import INSTANT_S
 
 
 @dataclass
@@ -72,7 +72,7 @@ class SharedListScheduling:
         """Those that are on time by cost, then the others by time."""
         table = view.workload.performance.table_s(np.array([job]), view.cluster)[0]
         left_s = table * view.remaining_of(job)
-        due_in_s = float(view.workload.due_s[job]) - view.now_s + ON_TIME_S
+        due_in_s = float(view.workload.due_s[job]) - view.now_s + INSTANT_S
         possible = [(int(v), int(g)) for v, g in np.argwhere(np.isfinite(left_s))]
         on_time = [c for c in possible if left_s[c] <= due_in_s]
         late = [c for c in possible if not left_s[c] <= due_in_s]

@@ -28,7 +28,8 @@ BEGIN = """\
 
 - Names of columns are compared without case and punctuation. Further columns are ignored.
 - A file may be compressed (.gz, .bz2, .xz); it holds at most 2 GiB, and at most 100 times its size where that is more than 64 MiB.
-- Where jobs are left out, for example those that held no GPU, a note says how many.
+- A log tells what ran: jobs without a run or a GPU are left out, and a note says how many. In `csv` each row is a job
+  to be run: a row without a duration or a GPU is refused, and so is a second row of one name.
 - `instance` is a folder of the authors' instances: jobs, execution times and nodes ([scenarios](scenarios.md)).
 - As kind `openb`, pods of Alibaba keep parts of GPUs ([shared GPUs](clusters.md#shared-gpus)).
 """

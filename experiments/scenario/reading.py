@@ -19,7 +19,7 @@ from simulator.arguments import MOST_GPUS, MOST_NODES
 from simulator.errors import InputError
 from simulator.files.inputs import read_input, read_json
 from simulator.metrics.run_tables import TABLES
-from simulator.model.tolerances import ON_TIME_S, SUMS
+from simulator.model.tolerances import INSTANT_S, SUMS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -122,16 +122,16 @@ def read_run(folder: Path, *columns: str, where: Mapping[str, str] | None = None
     ordered = (jobs["completion_s"] >= jobs["arrival_s"]).to_numpy()
     _expect(ordered, jobs, "completion_s", jobs_path, "a time after arrival_s")
     if "first_start_s" in jobs:
-        early = (jobs["first_start_s"] < jobs["arrival_s"] - ON_TIME_S).to_numpy()
+        early = (jobs["first_start_s"] < jobs["arrival_s"] - INSTANT_S).to_numpy()
         _expect(~early, jobs, "first_start_s", jobs_path, "a time after arrival_s")
     known = schedule["job_id"].isin(set(jobs["job_id"])).to_numpy()
     _expect(known, schedule, "job_id", path, "a job of jobs.csv")
     ordered = (schedule["end_s"] >= schedule["start_s"]).to_numpy()
     _expect(ordered, schedule, "end_s", path, "a time after start_s")
     own = jobs.set_index("job_id").loc[schedule["job_id"]]
-    inside = schedule["start_s"].to_numpy() >= own["arrival_s"].to_numpy() - ON_TIME_S
+    inside = schedule["start_s"].to_numpy() >= own["arrival_s"].to_numpy() - INSTANT_S
     _expect(inside, schedule, "start_s", path, "a time after the job's arrival_s in jobs.csv")
-    inside = schedule["end_s"].to_numpy() <= own["completion_s"].to_numpy() + ON_TIME_S
+    inside = schedule["end_s"].to_numpy() <= own["completion_s"].to_numpy() + INSTANT_S
     _expect(inside, schedule, "end_s", path, "a time before the job's completion_s in jobs.csv")
     for amount in (a for a in amounts if a in schedule.columns):
         good = (schedule[amount] >= 0).to_numpy()

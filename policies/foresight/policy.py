@@ -32,6 +32,7 @@ from policies.registration import Wrapper, register
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.contract import LEAST_AGAIN_S, Decision, Policy, View
+from simulator.model.ranks import levelled
 
 RATIO_ROUNDS = 12
 """Steps of Dinkelbach's method for the best ratio of gain to price."""
@@ -156,7 +157,8 @@ class Foresight:
             gain += part * step_gain(value, view.remaining, due, weight, times, step_s, speed)
             mean += part * step_s
         tilted = (1.0 + self.tilt) * gain
-        return tilted + self.haste * _progress(times, view.remaining, tilted, mean), mean
+        progress = _progress(times, view.remaining, tilted, mean)
+        return levelled(tilted + self.haste * progress), mean
 
     def _pack(self, machines: Machines, gain: FloatArray, step_s: float) -> Packed:
         """The best packing; where none pays, the one of the best ratio of gain to price."""

@@ -23,7 +23,7 @@ from policies.greedy.problem import (
 )
 from policies.greedy.queue import DUE, FEWEST, REMAINING, Queue
 from simulator.model.cluster import FloatArray, IntArray
-from simulator.model.tolerances import ON_TIME_S
+from simulator.model.tolerances import INSTANT_S
 
 TYPE, FREE, HOSTED = 0, 1, 2
 """Columns of a node: `Plan.nodes`."""
@@ -182,7 +182,7 @@ def suboptimal(
             fits = configs[config, GPUS] <= room(
                 configs[config, FAMILY], may_open, families, limits
             )
-            if fits and rem * times[k, c] <= due + ON_TIME_S:
+            if fits and rem * times[k, c] <= due + INSTANT_S:
                 return config
     if fall_back:
         for c in range(total):
@@ -198,7 +198,7 @@ def suboptimal_on_first_node(
 ) -> tuple[int, int]:
     """The first open node with room, and the job's best configuration there; -1, -1 if none."""
     k, configs = queue.row[i], m.configs
-    rem, due = queue.jobs[i, REMAINING], queue.jobs[i, DUE] + ON_TIME_S
+    rem, due = queue.jobs[i, REMAINING], queue.jobs[i, DUE] + INSTANT_S
     for node in range(num_open):
         free = nodes[node, FREE]
         family = m.family_of[nodes[node, TYPE]]

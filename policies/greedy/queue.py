@@ -24,7 +24,7 @@ from policies.greedy.problem import (
     Settings,
 )
 from simulator.model.cluster import FloatArray, IntArray
-from simulator.model.tolerances import ON_TIME_S
+from simulator.model.tolerances import INSTANT_S
 
 REMAINING, DUE, WEIGHT, POSTPONED, SWAP = 0, 1, 2, 3, 4
 """Columns of a queued job: `Queue.jobs`."""
@@ -128,7 +128,7 @@ def find_candidates(
     times, costs = profile.cost_time_s, profile.cost
     on_time, first = 0, 0
     for c in range(total):
-        if rem * times[k, c] <= due + ON_TIME_S:
+        if rem * times[k, c] <= due + INSTANT_S:
             if on_time == 0:
                 first = c
             on_time += 1
@@ -143,7 +143,7 @@ def find_candidates(
         config = profile.by_cost[k, c] if on_time > 0 else profile.by_time[k, c]
         f, g = m.configs[config, FAMILY], m.configs[config, GPUS]
         v = m.families[f, OPENS_AS]
-        if on_time > 0 and rem * times[k, c] > due + ON_TIME_S:
+        if on_time > 0 and rem * times[k, c] > due + INSTANT_S:
             continue
         time = rem * profile.times_s[k, v, g]
         value = rem * costs[k, c] if on_time > 0 else time
@@ -167,7 +167,7 @@ def find_candidates(
 def find_fewest(i: int, queue: Queue, profile: Profile, m: Machines, s: Settings) -> None:
     """Work out the fewest GPUs of each family that a job accepts."""
     k, known = queue.row[i], queue.known
-    rem, due = queue.jobs[i, REMAINING], queue.jobs[i, DUE] + ON_TIME_S
+    rem, due = queue.jobs[i, REMAINING], queue.jobs[i, DUE] + INSTANT_S
     for f in range(len(m.families)):
         known[i, FEWEST + f] = profile.fewest[k, f] if s.fall_back else NEVER
     for c in range(0 if s.fall_back else profile.num_configs[k]):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 INSTANT_S = 2.0**-20
 """In seconds: times that differ by less are the same instant (`simulator.core.clock`) and of the same rank
-(`simulator.model.ranks`)."""
+(`simulator.model.ranks`). So a job that ends so little late is on time, and a stretch of time so short is none."""
 
 EQUAL = 1e-9
 """Relative: other numbers (rates, shares, ratios, prices, gains) that are so close are equal."""
@@ -29,9 +29,6 @@ UNITS = 1e-6
 
 LEAST_WORK_LEFT = 1e-12
 """A job that ends at this instant but for rounding still shows this fraction of its work."""
-
-ON_TIME_S = 1e-6
-"""In seconds: a job that ends so little late is on time, and a stretch of time so short is none."""
 
 CURVES = 1e-9
 """Relative: a curve of speed-ups may miss its bounds by so little; published points are rounded."""

@@ -232,7 +232,7 @@ def _cheapest(workload: Workload, table: FloatArray, cluster: Cluster) -> IntArr
     finite = np.isfinite(table)
     times_s = np.where(finite, table, 0.0)
     cost = np.where(finite, times_s * price[None, :, None] * g, np.inf)
-    due_in_s = (workload.due_s - workload.submit_s)[:, None, None] + tolerances.ON_TIME_S
+    due_in_s = (workload.due_s - workload.submit_s)[:, None, None] + tolerances.INSTANT_S
     on_time = np.where(table <= due_in_s, cost, np.inf).reshape(len(table), -1)
     late = ~np.isfinite(on_time).any(axis=1)
     on_time[late] = table.reshape(len(table), -1)[late]

@@ -23,7 +23,7 @@ from simulator.core.compiling import compiling_s
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.tenants import tenants_of
 from simulator.laws import Deterministic
-from simulator.metrics.job_metrics import finish_time_fairness
+from simulator.metrics.job_metrics import beyond, finish_time_fairness
 from simulator.statistics import jain
 from simulator.workloads.plain_csv import CsvJobs
 from tests.core.jobs import fixed, nodes, run
@@ -349,4 +349,14 @@ def test_jobs_that_wait_and_run_over_time():
         (20, 0, 0, 0),
         (30, 0, 1, 1),
         (35, 0, 0, 0),
+    ]
+
+
+def test_how_many_jobs_a_quantile_rests_on():
+    """The 0.99-quantile of 200 lies between the 198th and the 199th: two are beyond it."""
+    assert [beyond(0.99, 200), beyond(0.95, 200), beyond(0.95, 20), beyond(0.99, 1)] == [
+        2,
+        10,
+        1,
+        1,
     ]

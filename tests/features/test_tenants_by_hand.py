@@ -123,3 +123,36 @@ def test_a_job_that_makes_room_twice_goes_on_twice():
         rows[-1] = (last_s, 1, 25.0)
         promises = [Promise(due, j, gpus, left_s) for j, (due, gpus, left_s) in enumerate(rows)]
         assert all_on_time(promises, 3.0) == kept
+
+
+@pytest.mark.parametrize(("policy", "of_a"), [("fair-share", 4), ("drf", 3)])
+def test_a_fair_share_counts_gpus_alone(policy, of_a):
+    """8 GPUs, 40 CPUs. A job of a has 1/8 of the GPUs and 1/4 of the CPUs, one of b 1/8 of the GPUs.
+    By dominant share a, b, b, a, b, b, a and b start; by GPUs they take turns."""
+    work = jobs("aaaabbbbbbbb", [100] * 12, [1] * 12, num_cpus=np.repeat([10.0, 0.001], [4, 8]))
+    result = run(work, nodes(8, cpus=40.1), policy, tenants_of(work))
+    assert (result.first_start_s[:4] == 0).sum() == of_a
+
+
+def test_what_is_borrowed_uses_up_no_quota():
+    """Of a's quota of 3 GPUs, j0 has 2; j1 has two that are lent. At 10 s j2 of one GPU is within the quota: j1 waits
+    until it ends at 60 s, with 90 s left."""
+    work = jobs("aaab", [100, 100, 50, 1], [2, 2, 1, 1], [0, 0, 10, 500])
+    tenants = tenants_of(work, quota={"a": 3.0, "b": 1.0}, borrowing=True)
+    result = run(work, nodes(4), "capacity", tenants)
+    assert result.first_start_s.tolist() == [0.0, 0.0, 10.0, 500.0]
+    assert result.completion_s.tolist() == [100.0, 150.0, 60.0, 501.0]
+
+
+@pytest.mark.parametrize(
+    ("gpus", "total", "stopped"),
+    [([4, 4, 4, 4], 12, [0, 0, 1, 0]), ([4, 4, 1, 4], 9, [0, 1, 0, 0])],
+)
+def test_the_latest_borrowers_make_room_unless_they_fit_beside(gpus, total, stopped):
+    """b's job takes back four GPUs. Of two borrowers of four the later one stops; one GPU would not do, so the earlier
+    borrower stops, and the later one goes on."""
+    work = jobs("aaab", [100] * 4, gpus, [0, 1, 2, 10])
+    tenants = tenants_of(work, quota={"a": 4.0, "b": total - 4.0}, borrowing=True)
+    result = run(work, nodes(total), "capacity", tenants)
+    assert result.first_start_s.tolist() == [0.0, 1.0, 2.0, 10.0]
+    assert result.preemptions.tolist() == stopped

@@ -7,11 +7,13 @@ import pytest
 
 from policies.free_gpus import Nodes
 from policies.goodput.emptiest_nodes import place_beside, place_by_size
-from policies.goodput.optimus import by_marginal_gain
+from policies.goodput.optimus import by_marginal_gain, remaining_steps
 from policies.goodput.tiresias import Tiresias
 from policies.registry import make_policy
 from simulator.errors import InputError
+from simulator.model.goodput import Goodput
 from tests.core.jobs import elastic, fixed, nodes, run
+from tests.goodput.applications import toy
 
 TWO = {0: 4, 1: 4}
 
@@ -94,3 +96,9 @@ def test_a_job_of_tiresias_without_a_time_on_the_free_gpus_waits_and_they_stay_f
 def test_a_threshold_is_positive() -> None:
     with pytest.raises(InputError, match="threshold_gpu_s is 0, expected a number > 0"):
         Tiresias(0)
+
+
+def test_optimus_counts_steps_from_the_end_of_an_epoch_and_one_in_the_last():
+    """Two epochs end after 100 and 200 steps of batch 10."""
+    model = Goodput([toy()], np.array([0]), np.array([10]), num_gpus=np.array([1]))
+    assert [remaining_steps(model, 0, left) for left in (1.0, 0.1)] == [100.0, 1.0]

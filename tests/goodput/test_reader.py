@@ -78,3 +78,10 @@ def test_a_mistake_is_one_line(tmp_path: Path, changed: dict[str, str], message:
         PolluxJobs(path=write(tmp_path, **changed)).make(Setting())
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_limit_of_an_application_that_no_job_trains_is_said(tmp_path: Path) -> None:
+    given = {"toy": 11, "nope": 8}
+    workload = PolluxJobs(path=write(tmp_path), max_local=given).make(Setting())
+    expected = "workload.max_local: no job trains 'nope'; the applications are toy"
+    assert workload.notes == (expected,)

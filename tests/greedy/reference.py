@@ -24,7 +24,7 @@ from policies.greedy.problem import (
     Profile,
     Settings,
 )
-from simulator.model.tolerances import ON_TIME_S
+from simulator.model.tolerances import INSTANT_S
 
 SAME_TIME = 1.0 + 1e-9
 
@@ -131,7 +131,7 @@ class Instance:
         """D*: those that meet the due date by the times listed for their own size, cheapest first."""
         known = (self.remaining[i] * self.profile.cost_time_s[self.index[i]]).tolist()
         timed = zip(self.by_cost(i), known, strict=False)
-        return [config for config, time in timed if time <= self.due[i] + ON_TIME_S]
+        return [config for config, time in timed if time <= self.due[i] + INSTANT_S]
 
     def candidates(self, i: int) -> list[tuple[int, float]]:
         """The restricted candidate list, the best share of D*, or of all where D* is empty: each

@@ -219,3 +219,9 @@ def elastic(
         arrival_rates_per_h=list(rates), sizes_h=[law] * len(rates),
         speedups=[Power(0.5)] * len(rates), arrivals=arrivals,
     )  # fmt: skip
+
+
+def test_hesrpt_by_hand_with_another_power():
+    """The larger of two jobs gets (1/2)^4 of 16 GPUs, where p is 3/4; the smaller one 15."""
+    result = on_a_pool(batch([3.0, 1.0], 0.75), HeSrpt(16.0, 0.75))
+    assert result.completion_s[1] == pytest.approx(HOUR / 15**0.75)

@@ -9,7 +9,7 @@ import pytest
 
 from policies import make_policy
 from policies.shares import Active, Chosen, RoundRules, ShareRounds, gandiva_fair
-from policies.shares.allox import allox
+from policies.shares.allox import allox, in_order
 from policies.shares.rounds import place
 from simulator import Cluster, NodeType, Placement, Workload, simulate
 from simulator.errors import InputError
@@ -171,6 +171,7 @@ def test_a_resumed_job_loses_time_only_in_a_full_round():
     assert work.of(100, 1.0, 120.0, 20.0) == (100, 100.0, 0.0)
     assert work.lost_s(False, False, False) == 20.0
     assert RoundWork(first_start_s=5.0).lost_s(False, False, False) == 5.0
+    assert RoundWork(first_start_s=5.0, resume_s=9.0).lost_s(True, False, True) == 9.0
     assert RoundWork(reallocation_s=7.0).lost_s(True, True, False) == 7.0
     assert work.lost_s(True, True, True) == 0.0
 
@@ -396,6 +397,13 @@ def test_a_running_job_of_several_gpus_has_them_under_allox():
         assert allox(active, np.array([0, -1, -1]))[:, 0].tolist() == expected
     active = Active(ones[:, None] / 60, np.array([2, 2, 1]), np.array([3]), ones, ones, 0 * ones)
     assert allox(active, np.array([-1] * 3))[:, 0].tolist() == [1, 0, 1], "none runs yet"
+
+
+def test_a_job_that_holds_a_gpu_takes_one_from_the_queue_in_order_of_submission():
+    """Of two GPUs job 2 has one; the other is for job 0. A job of two GPUs has half of the time."""
+    ones = np.ones(3)
+    active = Active(ones[:, None], np.array([2, 1, 1]), np.array([2]), ones, ones, 0 * ones)
+    assert in_order(active, np.array([False, False, True]))[:, 0].tolist() == [0.5, 0.0, 1.0]
 
 
 def test_gpus_of_another_type_do_not_make_up_for_those_of_a_running_job_under_allox():

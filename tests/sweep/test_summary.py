@@ -138,10 +138,11 @@ def test_formats(tmp_path):
     assert len(json.loads((folder / "runs.json").read_text())) == 24
 
 
-def test_an_unknown_metric_is_one_line(tmp_path):
+@pytest.mark.parametrize("metric", ["speed", ""])
+def test_an_unknown_metric_is_one_line(tmp_path, metric):
     folder = swept(tmp_path / "out")
-    with pytest.raises(InputError, match=r"--metric: got 'speed', expected one of cost$"):
-        export(folder, summary=["speed"])
+    with pytest.raises(InputError, match=rf"--metric: got '{metric}', expected one of cost$"):
+        export(folder, summary=[metric])
 
 
 def test_a_figure(tmp_path):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from experiments.scenario import run as scenarios
+from experiments.scenario.effects import without_effect
 from experiments.scenario.schema import Scenario
 from simulator.errors import InputError
 from simulator.workloads.gavel_like import (
@@ -135,3 +136,11 @@ def test_seed_0_gives_the_jobs_of_the_published_runs(notebook, several, rate):
     fastest_h = workload.performance.times_s.min(axis=1)[4000:].mean() / 3600
     expected = float(published[notebook, "10", "fifo_perf", rate])
     assert fastest_h == pytest.approx(expected, rel=0.003)
+
+
+def test_models_of_several_gpus_are_said_to_change_nothing_without_them(throughputs):
+    jobs = {"kind": "gavel-like", "throughputs": str(throughputs), "num_jobs": 4}
+    keys = {"gpus": {"v100": 2}, "spread": ["LM"]}
+    scenario = Scenario.model_validate({"policy": "max-min-fairness", "workload": jobs | keys})
+    said = list(without_effect(scenario, scenarios.run(scenario), 60.0))
+    assert "workload.spread: changes nothing here, all numbers are the same without it" in said

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from simulator.errors import InputError
 from simulator.workloads.plain_csv import CsvJobs
+from simulator.workloads.table import Setting
 from tests.errors import input_error
 
 HEADER = "job_id,submit_time_s,duration_s,num_gpus"
@@ -139,3 +140,10 @@ def test_what_is_written_is_read(tmp_path, rows):
     np.testing.assert_allclose(w.performance.duration_s, duration_s, rtol=1e-14)
     assert w.num_gpus.tolist() == list(gpus)
     assert np.isinf(w.due_s).tolist() == [s is None for s in slack]
+
+
+def test_an_interval_of_submission_has_its_first_hour_and_not_its_last(tmp_path):
+    path = tmp_path / "jobs.csv"
+    rows = "".join(f"{name},{hour * 3600},60,1\n" for name, hour in (("a", 0), ("b", 1), ("c", 2)))
+    path.write_text("job_id,submit_time_s,duration_s,num_gpus\n" + rows)
+    assert CsvJobs(path=path, between_h=[1, 2]).make(Setting()).job_id == ("b",)

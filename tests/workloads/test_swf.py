@@ -14,9 +14,10 @@ SWF = """; Computer: somewhere
 """
 
 
-def test_swf_by_hand(tmp_path):
+@pytest.mark.parametrize("held", ["-1", "0"])
+def test_swf_by_hand(tmp_path, held):
     path = tmp_path / "log.swf"
-    path.write_text(SWF)
+    path.write_text(SWF.replace("30 -1 -1 -1 2", f"30 {held} -1 -1 2"))
     work = SwfJobs(path=path).read()
     assert work.job_id == ("2", "1")
     assert work.submit_s.tolist() == [0, 10]

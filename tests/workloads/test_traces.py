@@ -82,6 +82,12 @@ def test_philly_log(tmp_path):
         job("twice", at, *twice),
         job("never", at),
         job("running", at, attempt(DAY + "01:00:30", None, 1)),
+        job(
+            "again",
+            at,
+            attempt(DAY + "01:00:30", DAY + "01:01:00", 1),
+            attempt(DAY + "01:01:00", None, 1),
+        ),
         job("open", at, attempt(DAY + "01:00:30", "None", 1)),
         job("no gpu", DAY + "00:00:00", attempt(DAY + "01:00:30", DAY + "02:00:00")),
         job("no time", at, attempt(DAY + "01:00:30", DAY + "01:00:30", 1)),
@@ -91,7 +97,7 @@ def test_philly_log(tmp_path):
     assert w.submit_s.tolist() == [0, 3600]
     assert durations(w) == [100, 60]
     assert w.num_gpus.tolist() == [16, 1]
-    assert w.notes == (f"{path}: 5 jobs without a whole run on a GPU, left out",)
+    assert w.notes == (f"{path}: 6 jobs without a whole run on a GPU, left out",)
 
 
 def test_philly_attempts(tmp_path):
