@@ -5,7 +5,7 @@
     table = Table.read("jobs.csv", JOBS)
     table.numbers("duration_s")       # or one line: file, line, column, value, what was expected
 
-Byte-order marks, Windows line ends, blanks around names and values, empty lines and gzip are
+Commas, semicolons, tabs or bars between fields, byte-order marks, Windows line ends, blanks around names and values, empty lines and gzip are
 tolerated; names are compared without case and punctuation.
 """
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_COLUMNS = 10_000
+SEPARATORS = (",", ";", "\t", "|")
 EXACT = 2**53
 """Whole numbers below it are exact as doubles."""
 _FIELDS = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
@@ -110,8 +111,8 @@ class Layout:
     Attributes
     ----------
     expected : a phrase for what a line is like, where no header names the columns.
-    names : names of the columns by their number; empty: the first line has them, between commas.
-    separator : between fields; None: any white space.
+    names : names of the columns by their number; empty: the first line has them.
+    separator : between fields, where no header shows it; None: any white space.
     comment : beginning of lines that are none.
     """
 
@@ -124,7 +125,7 @@ class Layout:
         """From 0 to 1, by the beginning of a file: by its number of fields, or required columns in its header."""
         lines = [line for line in text.splitlines() if line.strip()]
         first = next((line for line in lines if not line.startswith(self.comment)), "")
-        fields = first.split(self.separator)
+        fields = first.split(self.separator if self.names else separator_of(first))
         if self.names:
             return float(len(fields) in self.names or text.startswith(self.comment))
         header = {_plain(name) for name in fields}
@@ -171,7 +172,7 @@ class Table:
         if layout.names:
             return cls._without_header(path, columns, layout)
         required = ", ".join(c.name for c in columns if c.required)
-        cells, lines = read_cells(path, f"a header line with {required}")
+        cells, lines = read_cells(path, f"a header line with {required}", None)
         header = [str(name) for name in cells.iloc[0]]
         found, ignored = _match(path, header, columns)
         frame = cells.iloc[1:][[cells.columns[i] for i in found.values()]]
@@ -302,15 +303,24 @@ class Table:
 
 
 def read_cells(
-    path: Path, expected: str, separator: str = ",", quoting: Literal[0, 3] = csv.QUOTE_MINIMAL
+    path: Path,
+    expected: str,
+    separator: str | None = ",",
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL,
 ) -> tuple[pd.DataFrame, IntArray]:
     """All fields of a file as stripped text, without empty lines; and their line numbers.
+
+    ``separator`` None: the one that the first line shows. Nothing is quoted between bars (Slurm).
 
     Raises InputError: a file that cannot be read, is empty, or has a line with too many fields.
     """
     import pandas as pd
 
     content = read_input(path, expected)
+    if separator is None:
+        first = content.lstrip().partition(b"\n")[0].decode("utf-8", errors="replace")
+        separator = separator_of(first)
+        quoting = csv.QUOTE_NONE if separator == "|" else quoting
     columns = content.partition(b"\n")[0].count(separator.encode()) + 1
     if columns > MOST_COLUMNS:
         raise InputError(f"{path}: has {columns:,} columns, expected at most {MOST_COLUMNS:,}")
@@ -331,6 +341,11 @@ def read_cells(
     if not full.any():
         raise InputError(f"{path}: is empty, expected {expected}")
     return cells.loc[full].reset_index(drop=True), np.flatnonzero(full).astype(np.int64) + 1
+
+
+def separator_of(header: str) -> str:
+    """The separator of a header line: the most frequent of comma, semicolon, tab and bar."""
+    return max(SEPARATORS, key=header.count)
 
 
 def _parser_problem(error: Exception) -> str:
