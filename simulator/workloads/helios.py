@@ -16,7 +16,7 @@ class HeliosJobs(Trace):
     columns = (
         InputColumn("job_id", "", "name of the job", "text", unique=True, gives="job_id"),
         InputColumn("user", "", "owner", "text", empty="", gives="user"),
-        InputColumn("vc", "", "virtual cluster", "text", empty="", gives="vc"),
+        InputColumn("vc", "", "virtual cluster", "text", required=False, empty="", gives="vc"),
         InputColumn("gpu_num", "", "GPUs", "integer", at_least=0, gives="num_gpus"),
         InputColumn("submit_time", "", "time of submission", "date", gives="submit_s"),
         InputColumn("duration", "s", "time that it ran", "number",
