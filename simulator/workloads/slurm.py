@@ -55,7 +55,7 @@ JobID|Submit|Start|End|State|AllocTRES|User|Partition
             )
         known = table.frame.where(~table.frame.isin(UNKNOWN), "")
         jobs = ~known["JobID"].str.contains(".", regex=False).to_numpy(dtype=bool)
-        return replace(table, frame=known).keep(jobs)
+        return replace(table, frame=known).keep(jobs, "rows of steps, which are no jobs")
 
     def parse(self, table: Table) -> dict[str, Any]:
         """A job runs from start to end on the GPUs of AllocTRES."""

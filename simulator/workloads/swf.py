@@ -60,7 +60,10 @@ class SwfJobs(Trace):
         """The rows of jobs, without the parts of those that have a row for the whole."""
         table = super().table()
         job, part = table.numbers("job"), np.isin(table.numbers("status"), (2, 3, 4))
-        return table.keep(~(part & np.isin(job, job[~part])))
+        return table.keep(
+            ~(part & np.isin(job, job[~part])),
+            "rows of parts of checkpointed jobs, which count once",
+        )
 
     def notes(self, table: Table, kept: npt.NDArray[np.bool_]) -> Mapping[str, int]:
         """Dependencies, which are not carried out."""

@@ -149,6 +149,7 @@ class Table:
     ignored : columns of the file that are not known.
     titles : the file's spelling of each column, where it is another.
     row : word for a row in messages ("line").
+    dropped : rows that were left out: words, and how many.
     """
 
     path: Path
@@ -158,6 +159,7 @@ class Table:
     ignored: list[str] = field(default_factory=list)
     titles: dict[str, str] = field(default_factory=dict)
     row: str = "line"
+    dropped: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def read(
@@ -221,11 +223,19 @@ class Table:
         if not good.all():
             raise self.error(int(np.argmin(good)), name, expected)
 
-    def keep(self, rows: npt.NDArray[np.bool_]) -> Table:
-        """The rows that are true."""
+    def keep(self, rows: npt.NDArray[np.bool_], others: str = "") -> Table:
+        """The rows that are true; with words, the others are counted in ``dropped``."""
+        dropped = dict(self.dropped) | ({others: int((~rows).sum())} if others else {})
         frame = self.frame.loc[rows].reset_index(drop=True)
         return Table(
-            self.path, self.columns, frame, self.lines[rows], self.ignored, self.titles, self.row
+            self.path,
+            self.columns,
+            frame,
+            self.lines[rows],
+            self.ignored,
+            self.titles,
+            self.row,
+            dropped,
         )
 
     def texts(self, name: str) -> list[str]:
@@ -281,18 +291,24 @@ class Table:
 
     def dates(self, name: str) -> FloatArray:
         """``(R,)`` seconds since 1970 of a column of dates, in UTC where no zone is given."""
+        column, seconds = self._column(name), self.known_dates(name)
+        good = np.isfinite(seconds)
+        if column.empty is not None:
+            good |= np.array(self.frame[name] == "") if name in self else True
+        self.require(name, good, column.expected)
+        return seconds
+
+    def known_dates(self, name: str) -> FloatArray:
+        """``(R,)`` seconds since 1970, NaN where a value is no date or the file has no such column."""
         import pandas as pd
 
-        column = self._column(name)
+        if name not in self:
+            return np.full(len(self), np.nan)
         texts = self.frame[name]
         # pandas takes "3600" for a year and "now" for a time, and cannot subtract what is so far away.
         shaped = texts.where(texts.str.fullmatch(_DATE).fillna(False).astype(bool))
         parsed = pd.to_datetime(shaped, errors="coerce", format="ISO8601", utc=True)
         seconds = (parsed - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(seconds=1)
-        good = parsed.notna()
-        if column.empty is not None:
-            good |= texts == ""
-        self.require(name, good.to_numpy(dtype=bool), column.expected)
         return np.asarray(seconds, dtype=np.float64)
 
     def _column(self, name: str) -> InputColumn:

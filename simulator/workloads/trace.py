@@ -109,7 +109,7 @@ class Trace(Modelled, Redrawn):
             )
         jobs = np.flatnonzero(kept)
         jobs = jobs[np.argsort(submit_s[jobs], kind="stable")]
-        counts: dict[str, int] = {}
+        counts = dict(table.dropped)
         rest = ~kept
         for why, rows in self.left_out(table).items():
             if (rows & rest).any():

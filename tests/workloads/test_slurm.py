@@ -39,6 +39,7 @@ def test_jobs_run_from_start_to_end_on_what_they_held(tmp_path: Path, end: str) 
     assert np.array_equal(jobs.num_gpus, [3, 6, 6])
     assert jobs.vc == ("p2", "p1", "p1")
     assert [note.partition(": ")[2] for note in jobs.notes] == [
+        "1 rows of steps, which are no jobs",
         "1 jobs never started, left out (the first in line 5)",
         "1 jobs still run, or their end is unknown, left out (the first in line 6)",
         "1 jobs held no GPU, left out (the first in line 7)",
