@@ -17,6 +17,7 @@ BEGIN = """\
 `schedlab run FILE` and `schedlab show trace FILE` recognise the format and print it. In a scenario it is
 `workload.kind`. This page is made from the readers (`python -m experiments.scenario.trace_formats > docs/formats.md`).
 
+- The header shows whether fields stand between commas, semicolons, tabs or bars; between semicolons, 1,5 is 1.5.
 - Names of columns are compared without case and punctuation. Further columns are ignored.
 - A file may be compressed (.gz, .bz2, .xz); it holds at most 2 GiB, and at most 100 times its size where that is more than 64 MiB.
 - Where jobs are left out, for example those that held no GPU, a note says how many.

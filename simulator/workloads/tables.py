@@ -353,6 +353,8 @@ def read_cells(
         why = " ".join(str(error).split())
         raise InputError(f"{path}: cannot be read ({why}), expected {expected}") from None
     cells = cells.fillna("").apply(lambda column: column.str.strip())
+    if separator == ";":  # as spreadsheets write where the comma is the decimal point
+        cells = cells.replace(r"^([+-]?\d+),(\d+)$", r"\1.\2", regex=True)
     full = (cells != "").any(axis=1).to_numpy(dtype=bool)
     if not full.any():
         raise InputError(f"{path}: is empty, expected {expected}")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from simulator.errors import InputError
 from simulator.workloads.plain_csv import CsvJobs
+from simulator.workloads.registry import read_jobs
 from tests.errors import input_error
 
 HEADER = "job_id,submit_time_s,duration_s,num_gpus"
@@ -139,3 +140,20 @@ def test_what_is_written_is_read(tmp_path, rows):
     np.testing.assert_allclose(w.performance.duration_s, duration_s, rtol=1e-14)
     assert w.num_gpus.tolist() == list(gpus)
     assert np.isinf(w.due_s).tolist() == [s is None for s in slack]
+
+
+@pytest.mark.parametrize(
+    ("separator", "decimal"), [(",", "."), (";", "."), (";", ","), ("\t", "."), ("|", ".")]
+)
+def test_the_header_shows_the_separator(tmp_path, separator, decimal):
+    rows = (
+        ("job_id", "submit_time_s", "duration_s", "num_gpus"),
+        ("a", "0", f"2{decimal}5", "1"),
+        ("b", "3", "40", "2"),
+    )
+    path = tmp_path / "jobs.txt"
+    path.write_text("\n".join(map(separator.join, rows)))
+    jobs = read_jobs(path)
+    assert jobs.submit_s.tolist() == [0, 3]
+    assert jobs.performance.duration_s.tolist() == [2.5, 40]
+    assert jobs.num_gpus.tolist() == [1, 2]
