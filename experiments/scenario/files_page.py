@@ -26,6 +26,7 @@ BEGIN = """\
 `schedlab run FILE` and `schedlab show trace FILE` recognise the format and print it. In a scenario it is
 `workload.kind`. The columns are those of the readers.
 
+- The header shows whether fields stand between commas, semicolons, tabs or bars; between semicolons, 1,5 is 1.5.
 - Names of columns are compared without case and punctuation. Further columns are ignored.
 - A file may be compressed (.gz, .bz2, .xz); it holds at most 2 GiB, and at most 100 times its size where that is more than 64 MiB.
 - A log tells what ran: jobs without a run or a GPU are left out, and a note says how many. In `csv` each row is a job

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from simulator.workloads.tables import InputColumn, Layout, Table
 from simulator.workloads.trace import Trace
@@ -22,13 +24,13 @@ COLUMNS = tuple(
         ("requested", "", "processors asked for, where those held are unknown"),
         ("requested_time", "s", "not read"),
         ("requested_memory", "KB", "not read"),
-        ("status", "", "not read"),
+        ("status", "", "2 to 4: a part of a checkpointed job"),
         ("user", "", "owner"),
         ("group", "", "not read"),
         ("executable", "", "not read"),
         ("queue", "", "virtual cluster"),
         ("partition", "", "not read"),
-        ("preceding_job", "", "not read"),
+        ("preceding_job", "", "not carried out; a note counts those that have one"),
         ("think_time", "s", "not read"),
     )
 )
@@ -38,6 +40,7 @@ COLUMNS = tuple(
 class SwfJobs(Trace):
     """Jobs of an SWF file, each as long as it ran, on the processors that it held.
 
+    The parts of a checkpointed job (status 2 to 4) are not jobs where it has a row of its own.
     Jobs without processors or without a run are left out and counted in `Workload.notes`. Times
     start with the first job that is kept.
     """
@@ -52,6 +55,20 @@ class SwfJobs(Trace):
 ; a comment
 1 100 5 60 4 -1 -1 4 60 -1 1 7 1 -1 2 -1 -1 -1
 """
+
+    def table(self) -> Table:
+        """The rows of jobs, without the parts of those that have a row for the whole."""
+        table = super().table()
+        job, part = table.numbers("job"), np.isin(table.numbers("status"), (2, 3, 4))
+        return table.keep(
+            ~(part & np.isin(job, job[~part])),
+            "rows of parts of checkpointed jobs, which count once",
+        )
+
+    def notes(self, table: Table, kept: npt.NDArray[np.bool_]) -> Mapping[str, int]:
+        """Dependencies, which are not carried out."""
+        after = kept & (table.numbers("preceding_job") > 0)
+        return {"jobs depend on a preceding job, which is not carried out": int(after.sum())}
 
     def parse(self, table: Table) -> dict[str, Any]:
         """Numbers as names; a number that occurs twice names no job."""

@@ -5,7 +5,7 @@
     table = Table.read("jobs.csv", JOBS)
     table.numbers("duration_s")       # or one line: file, line, column, value, what was expected
 
-Byte-order marks, Windows line ends, blanks around names and values, empty lines and gzip are
+Commas, semicolons, tabs or bars between fields, byte-order marks, Windows line ends, blanks around names and values, empty lines and gzip are
 tolerated; names are compared without case and punctuation.
 """
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_COLUMNS = 10_000
+SEPARATORS = (",", ";", "\t", "|")
 EXACT = 2**53
 """Whole numbers below it are exact as doubles."""
 _FIELDS = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
@@ -110,8 +111,8 @@ class Layout:
     Attributes
     ----------
     expected : a phrase for what a line is like, where no header names the columns.
-    names : names of the columns by their number; empty: the first line has them, between commas.
-    separator : between fields; None: any white space.
+    names : names of the columns by their number; empty: the first line has them.
+    separator : between fields, where no header shows it; None: any white space.
     comment : beginning of lines that are none.
     """
 
@@ -124,7 +125,7 @@ class Layout:
         """From 0 to 1, by the beginning of a file: by its number of fields, or required columns in its header."""
         lines = [line for line in text.splitlines() if line.strip()]
         first = next((line for line in lines if not line.startswith(self.comment)), "")
-        fields = first.split(self.separator)
+        fields = first.split(self.separator if self.names else separator_of(first))
         if self.names:
             return float(len(fields) in self.names or text.startswith(self.comment))
         header = {_plain(name) for name in fields}
@@ -148,6 +149,7 @@ class Table:
     ignored : columns of the file that are not known.
     titles : the file's spelling of each column, where it is another.
     row : word for a row in messages ("line").
+    dropped : rows that were left out: words, and how many.
     """
 
     path: Path
@@ -157,6 +159,7 @@ class Table:
     ignored: list[str] = field(default_factory=list)
     titles: dict[str, str] = field(default_factory=dict)
     row: str = "line"
+    dropped: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def read(
@@ -171,7 +174,7 @@ class Table:
         if layout.names:
             return cls._without_header(path, columns, layout)
         required = ", ".join(c.name for c in columns if c.required)
-        cells, lines = read_cells(path, f"a header line with {required}")
+        cells, lines = read_cells(path, f"a header line with {required}", None)
         header = [str(name) for name in cells.iloc[0]]
         found, ignored = _match(path, header, columns)
         frame = cells.iloc[1:][[cells.columns[i] for i in found.values()]]
@@ -220,11 +223,19 @@ class Table:
         if not good.all():
             raise self.error(int(np.argmin(good)), name, expected)
 
-    def keep(self, rows: npt.NDArray[np.bool_]) -> Table:
-        """The rows that are true."""
+    def keep(self, rows: npt.NDArray[np.bool_], others: str = "") -> Table:
+        """The rows that are true; with words, the others are counted in ``dropped``."""
+        dropped = dict(self.dropped) | ({others: int((~rows).sum())} if others else {})
         frame = self.frame.loc[rows].reset_index(drop=True)
         return Table(
-            self.path, self.columns, frame, self.lines[rows], self.ignored, self.titles, self.row
+            self.path,
+            self.columns,
+            frame,
+            self.lines[rows],
+            self.ignored,
+            self.titles,
+            self.row,
+            dropped,
         )
 
     def texts(self, name: str) -> list[str]:
@@ -280,18 +291,24 @@ class Table:
 
     def dates(self, name: str) -> FloatArray:
         """``(R,)`` seconds since 1970 of a column of dates, in UTC where no zone is given."""
+        column, seconds = self._column(name), self.known_dates(name)
+        good = np.isfinite(seconds)
+        if column.empty is not None:
+            good |= np.array(self.frame[name] == "") if name in self else True
+        self.require(name, good, column.expected)
+        return seconds
+
+    def known_dates(self, name: str) -> FloatArray:
+        """``(R,)`` seconds since 1970, NaN where a value is no date or the file has no such column."""
         import pandas as pd
 
-        column = self._column(name)
+        if name not in self:
+            return np.full(len(self), np.nan)
         texts = self.frame[name]
         # pandas takes "3600" for a year and "now" for a time, and cannot subtract what is so far away.
         shaped = texts.where(texts.str.fullmatch(_DATE).fillna(False).astype(bool))
         parsed = pd.to_datetime(shaped, errors="coerce", format="ISO8601", utc=True)
         seconds = (parsed - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(seconds=1)
-        good = parsed.notna()
-        if column.empty is not None:
-            good |= texts == ""
-        self.require(name, good.to_numpy(dtype=bool), column.expected)
         return np.asarray(seconds, dtype=np.float64)
 
     def _column(self, name: str) -> InputColumn:
@@ -302,15 +319,24 @@ class Table:
 
 
 def read_cells(
-    path: Path, expected: str, separator: str = ",", quoting: Literal[0, 3] = csv.QUOTE_MINIMAL
+    path: Path,
+    expected: str,
+    separator: str | None = ",",
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL,
 ) -> tuple[pd.DataFrame, IntArray]:
     """All fields of a file as stripped text, without empty lines; and their line numbers.
+
+    ``separator`` None: the one that the first line shows. Nothing is quoted between bars (Slurm).
 
     Raises InputError: a file that cannot be read, is empty, or has a line with too many fields.
     """
     import pandas as pd
 
     content = read_input(path, expected)
+    if separator is None:
+        first = content.lstrip().partition(b"\n")[0].decode("utf-8", errors="replace")
+        separator = separator_of(first)
+        quoting = csv.QUOTE_NONE if separator == "|" else quoting
     columns = content.partition(b"\n")[0].count(separator.encode()) + 1
     if columns > MOST_COLUMNS:
         raise InputError(f"{path}: has {columns:,} columns, expected at most {MOST_COLUMNS:,}")
@@ -327,10 +353,17 @@ def read_cells(
         why = " ".join(str(error).split())
         raise InputError(f"{path}: cannot be read ({why}), expected {expected}") from None
     cells = cells.fillna("").apply(lambda column: column.str.strip())
+    if separator == ";":  # as spreadsheets write where the comma is the decimal point
+        cells = cells.replace(r"^([+-]?\d+),(\d+)$", r"\1.\2", regex=True)
     full = (cells != "").any(axis=1).to_numpy(dtype=bool)
     if not full.any():
         raise InputError(f"{path}: is empty, expected {expected}")
     return cells.loc[full].reset_index(drop=True), np.flatnonzero(full).astype(np.int64) + 1
+
+
+def separator_of(header: str) -> str:
+    """The separator of a header line: the most frequent of comma, semicolon, tab and bar."""
+    return max(SEPARATORS, key=header.count)
 
 
 def _parser_problem(error: Exception) -> str:

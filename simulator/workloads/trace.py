@@ -78,6 +78,10 @@ class Trace(Modelled, Redrawn):
         """Further notes on the rows that are kept: words, and how many rows."""
         return {}
 
+    def left_out(self, table: Table) -> Mapping[str, npt.NDArray[np.bool_]]:
+        """Why rows have no run on a GPU: words, and ``(R,)`` where they hold; a row counts once, at the first."""
+        return {}
+
     def read(self) -> Workload:
         """The jobs of the file, as they are.
 
@@ -105,7 +109,15 @@ class Trace(Modelled, Redrawn):
             )
         jobs = np.flatnonzero(kept)
         jobs = jobs[np.argsort(submit_s[jobs], kind="stable")]
-        counts = {f"{self.a_job}s without {self.a_run} on a GPU, left out": len(table) - len(jobs)}
+        counts = dict(table.dropped)
+        rest = ~kept
+        for why, rows in self.left_out(table).items():
+            if (rows & rest).any():
+                first = table.lines[int(np.argmax(rows & rest))]
+                what = f"{self.a_job}s {why}, left out (the first in {table.row} {first})"
+                counts[what] = int((rows & rest).sum())
+            rest &= ~rows
+        counts[f"{self.a_job}s without {self.a_run} on a GPU, left out"] = int(rest.sum())
         counts |= self.notes(table, kept)
         return Workload(
             submit_s=submit_s[jobs] - submit_s[jobs[0]],

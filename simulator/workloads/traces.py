@@ -13,11 +13,12 @@ from simulator.workloads.gavel import GavelJobs
 from simulator.workloads.helios import HeliosJobs
 from simulator.workloads.philly import PhillyJobs
 from simulator.workloads.plain_csv import CsvJobs
+from simulator.workloads.slurm import SlurmJobs
 from simulator.workloads.swf import SwfJobs
 from simulator.workloads.trace import Trace
 
 FORMATS: tuple[type[Trace], ...] = (
-    CsvJobs, PhillyJobs, GavelJobs, AlibabaJobs, SwfJobs, HeliosJobs,
+    CsvJobs, PhillyJobs, GavelJobs, AlibabaJobs, SwfJobs, HeliosJobs, SlurmJobs,
 )  # fmt: skip
 """Of files that are as like one as another, the first."""
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from simulator.errors import InputError
 from simulator.workloads.plain_csv import CsvJobs
+from simulator.workloads.registry import read_jobs
 from simulator.workloads.table import Setting
 from tests.errors import input_error
 
@@ -147,3 +148,20 @@ def test_an_interval_of_submission_has_its_first_hour_and_not_its_last(tmp_path)
     rows = "".join(f"{name},{hour * 3600},60,1\n" for name, hour in (("a", 0), ("b", 1), ("c", 2)))
     path.write_text("job_id,submit_time_s,duration_s,num_gpus\n" + rows)
     assert CsvJobs(path=path, between_h=[1, 2]).make(Setting()).job_id == ("b",)
+
+
+@pytest.mark.parametrize(
+    ("separator", "decimal"), [(",", "."), (";", "."), (";", ","), ("\t", "."), ("|", ".")]
+)
+def test_the_header_shows_the_separator(tmp_path, separator, decimal):
+    rows = (
+        ("job_id", "submit_time_s", "duration_s", "num_gpus"),
+        ("a", "0", f"2{decimal}5", "1"),
+        ("b", "3", "40", "2"),
+    )
+    path = tmp_path / "jobs.txt"
+    path.write_text("\n".join(map(separator.join, rows)))
+    jobs = read_jobs(path)
+    assert jobs.submit_s.tolist() == [0, 3]
+    assert jobs.performance.duration_s.tolist() == [2.5, 40]
+    assert jobs.num_gpus.tolist() == [1, 2]

@@ -27,6 +27,24 @@ def test_swf_by_hand(tmp_path, held):
     assert work.notes == (f"{path}: 1 jobs without a run on a GPU, left out",)
 
 
+def test_a_checkpointed_job_counts_once_and_dependencies_are_told(tmp_path):
+    path = tmp_path / "log.swf"
+    path.write_text(
+        "5 0 0 90 3 -1 -1 3 -1 -1 1 1 1 1 1 1 -1 -1\n"
+        "5 0 0 50 3 -1 -1 3 -1 -1 2 1 1 1 1 1 -1 -1\n"
+        "5 70 0 40 3 -1 -1 3 -1 -1 3 1 1 1 1 1 -1 -1\n"
+        "6\t80\t0\t7\t2\t-1\t-1\t2\t-1\t-1\t1\t1\t1\t1\t1\t1\t5\t10\n"
+        "7 90 0 11 1 -1 -1 1 -1 -1 4 1 1 1 1 1 -1 -1\n"
+    )
+    work = SwfJobs(path=path).read()
+    assert work.job_id == ("5", "6", "7")
+    assert work.performance.duration_s.tolist() == [90, 7, 11]
+    assert work.notes == (
+        f"{path}: 2 rows of parts of checkpointed jobs, which count once",
+        f"{path}: 1 jobs depend on a preceding job, which is not carried out",
+    )
+
+
 HELIOS = "job_id,user,vc,gpu_num,cpu_num,state,submit_time,start_time,end_time,duration,queue\n"
 
 
@@ -42,6 +60,21 @@ def test_helios_by_hand(tmp_path):
     assert work.job_id == ("c", "a")
     assert work.submit_s.tolist() == [0, 60]
     assert work.vc == ("vc2", "vc1")
+
+
+def test_start_and_end_count_where_the_duration_differs(tmp_path):
+    path = tmp_path / "kalos.csv"
+    path.write_text(
+        "job_id,user,gpu_num,submit_time,start_time,end_time,duration\n"
+        "a,u,4,2023-05-17 11:00:00+00:00,2023-05-17 11:00:20+00:00,2023-05-17 11:00:50+00:00,50\n"
+        "b,u,4,2023-05-17 13:01:00+02:00,2023-05-17 11:01:00+00:00,2023-05-17 11:01:09+00:00,9\n"
+    )
+    work = HeliosJobs(path=path).read()
+    assert work.submit_s.tolist() == [0, 60]
+    assert work.performance.duration_s.tolist() == [30, 9]
+    assert work.notes == (
+        f"{path}: 1 jobs whose duration is not end_time - start_time, which counts",
+    )
 
 
 @pytest.mark.parametrize(
