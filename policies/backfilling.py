@@ -5,7 +5,8 @@ after its duration as policies see it. A job that runs longer is expected to end
 
 Options
 -------
-order : who is looked at first: fifo, sjf (shortest time asked for), priority (`Workload.priority`, then weight).
+order : who is looked at first: fifo, sjf (shortest time asked for), priority (`Workload.priority`, then weight),
+    multifactor (Slurm's, `policies.multifactor`, whose options are those from weight_age on).
 bf_window_s : jobs that would start later get no reservation, s; 0: all do. Slurm's bf_window, there in minutes.
 bf_max_job_test : so many jobs are looked at, the first in the order; 0: all. Slurm's bf_max_job_test.
 bf_resolution_s : expected durations are rounded up to a multiple of it, s; 0: they are not. After Slurm's bf_resolution.
@@ -18,10 +19,12 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import ClassVar
 
 import numpy as np
 
 from policies.free_capacity import FreeCapacity
+from policies.multifactor import Multifactor
 from policies.orders import whole_durations_s
 from policies.registration import register
 from policies.waiting import Order
@@ -176,32 +179,50 @@ class Plan:
 
 
 @dataclass
-class Backfilling:
-    """Jobs of fixed demand in an order, with reservations for the first that wait.
+class Backfilling(Multifactor):
+    """Jobs of fixed demand in an order, with reservations for the first that wait; options as above.
 
-    Parameters
+    Attributes
     ----------
-    name : how results call it.
-    ordered : the waiting jobs in order.
     all_reserved : every job has a reservation, and keeps it or gets an earlier one; else only the first that cannot
         start, anew at each decision.
     """
 
-    name: str
-    ordered: Ordered
-    all_reserved: bool
+    order: str = "fifo"
     bf_window_s: float = 0.0
     bf_max_job_test: int = 0
     bf_resolution_s: float = 0.0
     promised: dict[int, tuple[float, Shares]] = field(default_factory=dict, init=False)
     """When jobs that wait start at the latest, s, and where, if no job runs longer than expected."""
 
+    name: ClassVar[str]
+    all_reserved: ClassVar[bool]
+
     def __post_init__(self) -> None:
+        super().__post_init__()
+        orders: dict[str, Ordered] = {
+            "fifo": Order().ordered,
+            "sjf": Order(expected_s, INSTANT_S, "time asked for").ordered,
+            "priority": _by_priority,
+            "multifactor": super().ordered,
+        }
+        if self.order not in orders:
+            raise InputError(f"order is {self.order!r}, expected one of {', '.join(orders)}")
+        self._ordered = orders[self.order]
         for name in ("bf_window_s", "bf_max_job_test", "bf_resolution_s"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise InputError(
                     f"policy {self.name}: {name} is {getattr(self, name)}, expected a number >= 0"
                 )
+
+    @property
+    def by(self) -> str:
+        """The order, in words (`policies.decision_trace`)."""
+        return self.order
+
+    def ordered(self, view: View, jobs: Iterable[int] | None = None) -> Iterable[int]:
+        """The waiting jobs in the order in which they are looked at."""
+        return self._ordered(view, view.waiting if jobs is None else jobs)
 
     def decide(self, view: View) -> Decision:
         """Start what delays no reservation."""
@@ -214,7 +235,7 @@ class Backfilling:
         kept = self._kept(view, plan) if self.all_reserved else {}
         promised: dict[int, tuple[float, Shares]] = {}
         started: list[Placement] = []
-        waiting = self.ordered(view, view.waiting)
+        waiting = self.ordered(view)
         for job in islice(waiting, self.bf_max_job_test or None):
             if not self.all_reserved and promised and free.total_gpus < 1:
                 break
@@ -263,18 +284,6 @@ class Backfilling:
         return length_s + math.ceil(whole_s / step_s) * step_s - whole_s
 
 
-def order_of(name: str) -> Ordered:
-    """The order of that name; `InputError` where there is none."""
-    orders: dict[str, Ordered] = {
-        "fifo": Order().ordered,
-        "sjf": Order(expected_s, INSTANT_S, "time asked for").ordered,
-        "priority": _by_priority,
-    }
-    if name not in orders:
-        raise InputError(f"order is {name!r}, expected one of {', '.join(orders)}")
-    return orders[name]
-
-
 def _by_priority(view: View, jobs: Iterable[int]) -> Iterable[int]:
     """Highest priority first, then highest weight, then as submitted."""
     workload, jobs = view.workload, sorted(jobs)
@@ -283,16 +292,11 @@ def _by_priority(view: View, jobs: Iterable[int]) -> Iterable[int]:
 
 
 @register("easy-backfill", requires=("servers", "fixed-demand"), paper="Lifka (EASY), JSSPP 1995")
-def easy_backfill(
-    order: str = "fifo",
-    bf_window_s: float = 0.0,
-    bf_max_job_test: int = 0,
-    bf_resolution_s: float = 0.0,
-) -> Backfilling:
+class EasyBackfill(Backfilling):
     """EASY backfilling: jobs pass the first that does not fit where they do not delay it."""
-    return Backfilling(
-        "easy-backfill", order_of(order), False, bf_window_s, bf_max_job_test, bf_resolution_s
-    )
+
+    name = "easy-backfill"
+    all_reserved = False
 
 
 @register(
@@ -300,18 +304,8 @@ def easy_backfill(
     requires=("servers", "fixed-demand"),
     paper="Mu'alem and Feitelson, TPDS 2001",
 )
-def conservative_backfill(
-    order: str = "fifo",
-    bf_window_s: float = 0.0,
-    bf_max_job_test: int = 0,
-    bf_resolution_s: float = 0.0,
-) -> Backfilling:
+class ConservativeBackfill(Backfilling):
     """Conservative backfilling: every job has a reservation, which no other job delays."""
-    return Backfilling(
-        "conservative-backfill",
-        order_of(order),
-        True,
-        bf_window_s,
-        bf_max_job_test,
-        bf_resolution_s,
-    )
+
+    name = "conservative-backfill"
+    all_reserved = True

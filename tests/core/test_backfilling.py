@@ -8,6 +8,7 @@ import pytest
 from policies import make_policy
 from policies.backfilling import Backfilling
 from simulator import Cluster, InputError, NodeType
+from simulator.features.tenants import tenants_of
 from simulator.model.tolerances import INSTANT_S
 from simulator.workloads.plain_csv import CsvJobs
 from tests.core.jobs import fixed, nodes, run
@@ -165,10 +166,65 @@ def test_orders_and_the_rules_of_slurm():
     assert starts(bf_max_job_test=2) == [0, 100, 110, 110]
     assert starts(bf_resolution_s=60.0) == [0, 100, 110, 3]
     assert starts(bf_resolution_s=101.0) == [0, 100, 110, 110]
-    with input_error("order is 'last', expected one of fifo, sjf, priority"):
+    with input_error("order is 'last', expected one of fifo, sjf, priority, multifactor"):
         make_policy("easy-backfill", order="last")
     with input_error("bf_window_s is -1"):
         make_policy("easy-backfill", bf_window_s=-1.0)
+
+
+def test_multifactor_priorities_by_hand():
+    """At 300 s, on one GPU: ann has used 300 GPU-s of 300, bob and cy nothing, at equal shares of a third."""
+    seen = {}
+
+    def policy(**options):
+        made = make_policy("easy-backfill", order="multifactor", **options)
+
+        def decide(view):
+            seen[view.now_s] = made.priority(view, np.arange(4)).tolist()
+            return made.decide(view)
+
+        return decide
+
+    jobs = fixed([0, 100, 200, 250], [300, 10, 10, 10], [1, 1, 1, 1], requested_s=[300, 10, 10, 10],
+                 user=["ann", "ann", "bob", "cy"], qos=["", "", "high", "low"], vc=["a"] * 4)  # fmt: skip
+    owners = tenants_of(jobs, "user")
+    run(jobs, nodes(1), policy(weight_age=100.0, max_age_s=400.0, weight_fairshare=80.0), owners)
+    assert seen[300] == pytest.approx([75 + 10, 50 + 10, 25 + 80, 12.5 + 80])
+    run(jobs, nodes(1), policy(weight_age=0.0, weight_qos=40.0, qos_priority="high=10 low=5"))
+    assert seen[300] == [0, 0, 40, 20]
+    run(jobs, nodes(1), policy(weight_age=0.0, weight_partition=40.0, partition_priority="a=5"))
+    assert seen[300] == [40] * 4
+    run(jobs, nodes(4), policy(weight_age=0.0, weight_size=40.0))
+    assert seen[250] == [10] * 4
+    run(jobs, nodes(4), policy(weight_age=0.0, weight_size=40.0, favor_small=True))
+    assert seen[250] == [30] * 4
+    # bob's job passes ann's, which has waited longer
+    made = make_policy(
+        "easy-backfill", order="multifactor", weight_age=100.0, weight_fairshare=80.0
+    )
+    assert run(jobs, nodes(1), made, owners).first_start_s.tolist() == [0, 320, 300, 310]
+    with input_error("qos_priority has 'high'"):
+        make_policy("easy-backfill", qos_priority="high")
+
+
+def test_usage_halves():
+    """ann's 100 GPU-s until 100 s are 25 after two half-lives, bob's 200 in all are new: 1/9 and 8/9 of all."""
+    seen = {}
+    made = make_policy(
+        "easy-backfill",
+        order="multifactor",
+        weight_age=0.0,
+        weight_fairshare=1.0,
+        half_life_s=100.0,
+    )
+
+    def decide(view):
+        seen[view.now_s] = made.priority(view, np.arange(3)).tolist()
+        return made.decide(view)
+
+    jobs = fixed([0, 0, 300], [100, 200, 1], user=["ann", "bob", "ann"])
+    run(jobs, nodes(1), decide, tenants_of(jobs, "user"))
+    assert seen[300] == pytest.approx([2 ** (-2 / 9), 2 ** (-16 / 9), 2 ** (-2 / 9)])
 
 
 def test_jobs_are_killed_at_their_limit(tmp_path):
