@@ -19,6 +19,7 @@ from experiments.commands import (
     bound,
     classroom,
     compare,
+    imports,
     new,
     notebook,
     policies,
@@ -50,7 +51,12 @@ PANELS: dict[str, tuple[Callable[..., None] | tuple[str, typer.Typer], ...]] = {
     "Simulate": (run.run, compare.compare, ("sweep", sweep.app), reproduce.reproduce),
     "Look": (("show", show.app), policies.policies),
     "Calculate": (("theory", theory.app), bound.bound),
-    "Begin and teach": (("new", new.app), classroom.classroom, notebook.notebook),
+    "Begin and teach": (
+        ("new", new.app),
+        ("import", imports.app),
+        classroom.classroom,
+        notebook.notebook,
+    ),
 }
 for panel, commands in PANELS.items():
     for command in commands:
