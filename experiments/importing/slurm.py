@@ -23,6 +23,8 @@ PLANS = {
 """Options of backfilling by Slurm's names: ours, our unit in theirs, and Slurm's default."""
 TIME = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
 Row = dict[str, str]
+Kind = tuple[int, str, str | None, str | None]
+"""GPUs of a node and their type, CPUs and memory as they are written."""
 
 
 def from_slurm(conf: Path, qos: Path | None, jobs: str) -> Imported:
@@ -93,25 +95,25 @@ def _gpus(row: Row) -> tuple[int, str]:
 def _nodes(made: Imported, conf: Path, rows: list[Row]) -> None:
     """The nodes of the kind that has most GPUs; servers of a scenario are equal."""
     default = next((row for row in rows if row["nodename"].upper() == "DEFAULT"), {})
-    kinds: dict[tuple[object, ...], list[Row]] = {}
+    kinds: dict[Kind, list[Row]] = {}
     for row in ({**default, **row} for row in rows if row["nodename"].upper() != "DEFAULT"):
-        gpus, gpu_type = _gpus(row)
-        if gpus:
-            alike = (gpus, gpu_type, row.get("cpus"), row.get("realmemory"))
+        of_node, type_of_node = _gpus(row)
+        if of_node:
+            alike = (of_node, type_of_node, row.get("cpus"), row.get("realmemory"))
             kinds.setdefault(alike, []).append(row)
         else:
             made.unused.append(f"{_written(row)} (no GPU)")
     if not kinds:
         raise InputError(f"{conf}: no node with GPUs, expected NodeName=.. Gres=gpu:..")
 
-    def total(alike: tuple[object, ...]) -> int:
-        return sum(_count(row["nodename"]) for row in kinds[alike]) * int(str(alike[0]))
+    def total(alike: Kind) -> int:
+        return sum(_count(row["nodename"]) for row in kinds[alike]) * alike[0]
 
     most = max(kinds, key=total)
     gpus, gpu_type, cpus, memory_mb = most
     names = ", ".join(f"NodeName={row['nodename']}" for row in kinds[most])
     made.set("cluster", "kind", "nodes", "equal servers")
-    made.set("cluster", "num_nodes", total(most) // int(str(gpus)), names)
+    made.set("cluster", "num_nodes", total(most) // gpus, names)
     made.set("cluster", "gpus_per_node", gpus, f"Gres={kinds[most][0]['gres']}")
     if str(cpus).isdigit():
         made.set("cluster", "cpus_per_node", int(str(cpus)), f"CPUs={cpus}")
