@@ -18,6 +18,7 @@ from typer.exceptions import TyperException
 from experiments.commands import (
     classroom,
     compare,
+    imports,
     new,
     policies,
     progress,
@@ -48,7 +49,12 @@ PANELS: dict[str, tuple[Callable[..., None] | tuple[str, typer.Typer], ...]] = {
     "Simulate": (run.run, compare.compare, ("sweep", sweep.app), reproduce.reproduce),
     "Look": (("show", show.app), policies.policies),
     "Calculate": (("theory", theory.app), compare.bound),
-    "Begin and teach": (("new", new.app), classroom.classroom, classroom.notebook),
+    "Begin and teach": (
+        ("new", new.app),
+        ("import", imports.app),
+        classroom.classroom,
+        classroom.notebook,
+    ),
 }
 for panel, commands in PANELS.items():
     for command in commands:

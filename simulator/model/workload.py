@@ -39,7 +39,11 @@ class Workload:
     model : name of the trained network, "" where unknown.
     patience_s : ``(J,)`` a job that has not started after so many seconds leaves; infinite: it stays.
         None: no job leaves.
-    user, vc : who submitted the job, and the virtual cluster that it belongs to; "" where unknown.
+    requested_s : ``(J,)`` times that the users asked for (limits), s; NaN where none is known. They bound no
+        run by themselves (key ``kill_at_limit``).
+    priority : ``(J,)`` priorities that the jobs state, the highest first; 0 where there is none.
+    user, vc : who submitted the job, and the virtual cluster or partition that it belongs to; "" where unknown.
+    qos : quality of service of the job; "" where unknown.
     fails_at : by job, the parts of its work, ascending, between 0 and 1, at which it fails by itself and
         queues again (the attempts of a log). Empty: no job does. Policies do not see it.
     outcome : how each job ended in the log that it comes from: "passed", "killed" or "failed"; empty: not
@@ -62,6 +66,9 @@ class Workload:
     patience_s: FloatArray | None = None
     fails_at: Sequence[Sequence[float]] = ()
     outcome: Sequence[str] = ()
+    requested_s: FloatArray = None  # type: ignore[assignment]
+    priority: FloatArray = None  # type: ignore[assignment]
+    qos: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         count = len(self.job_id)
@@ -70,10 +77,12 @@ class Workload:
         self._fill("due_s", np.inf)
         self._fill("weight_per_s", 0.0)
         self._fill("submit_s", 0.0)
+        self._fill("requested_s", np.nan)
+        self._fill("priority", 0.0)
         if self.patience_s is not None:
             self._fill("patience_s", np.inf)
         object.__setattr__(self, "job_id", tuple(self.job_id))
-        for name in ("model", "user", "vc"):
+        for name in ("model", "user", "vc", "qos"):
             object.__setattr__(self, name, tuple(getattr(self, name)) or ("",) * count)
         object.__setattr__(self, "fails_at", tuple(map(tuple, self.fails_at)))
         object.__setattr__(self, "outcome", tuple(self.outcome))
@@ -91,7 +100,15 @@ class Workload:
         count = len(self.job_id)
         if count == 0:
             raise InputError("workload: no jobs, expected at least one")
-        for name in ("submit_s", "num_cpus", "memory_gb", "due_s", "weight_per_s"):
+        for name in (
+            "submit_s",
+            "num_cpus",
+            "memory_gb",
+            "due_s",
+            "weight_per_s",
+            "requested_s",
+            "priority",
+        ):
             if getattr(self, name).shape != (count,):
                 raise InputError(
                     f"workload: {name} has shape {getattr(self, name).shape}, expected ({count},)"
@@ -120,6 +137,9 @@ class Workload:
         for name in ("num_cpus", "memory_gb"):
             demand = getattr(self, name)
             self._require(name, np.isnan(demand) | (demand >= 0), "a number >= 0")
+        asked = self.requested_s
+        self._require("requested_s", np.isnan(asked) | (asked > 0), "a number > 0, or NaN")
+        self._require("priority", np.isfinite(self.priority), "a finite number")
         self._check_optional(count)
 
     def _check_optional(self, count: int) -> None:

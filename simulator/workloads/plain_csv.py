@@ -32,9 +32,14 @@ class CsvJobs(Trace):
                     required=False, empty=np.inf, at_least=0, not_before="submit_time_s", gives="due_s"),
         InputColumn("tardiness_weight_per_h", "currency/h", "cost of an hour of tardiness", "number",
                     required=False, empty=0.0, at_least=0, gives="weight_per_s", per=SECONDS_PER_HOUR),
+        InputColumn("requested_s", "s", "time asked for; empty: not known", "number",
+                    required=False, empty=np.nan, more_than=0, gives="requested_s"),
+        InputColumn("priority", "", "priority, the highest first", "number",
+                    required=False, empty=0.0, gives="priority"),
         InputColumn("user", "", "owner of the job", "text", required=False, empty="", gives="user"),
         InputColumn("vc", "", "virtual cluster", "text", required=False, empty="",
-                    aliases=("virtual_cluster",), gives="vc"),
+                    aliases=("virtual_cluster", "partition"), gives="vc"),
+        InputColumn("qos", "", "quality of service", "text", required=False, empty="", gives="qos"),
     )  # fmt: skip
     example = """\
 job_id,submit_time_s,duration_s,num_gpus,model,due_s

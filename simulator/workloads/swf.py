@@ -22,7 +22,7 @@ COLUMNS = tuple(
         ("cpu_time", "s", "not read"),
         ("memory", "KB", "not read"),
         ("requested", "", "processors asked for, where those held are unknown"),
-        ("requested_time", "s", "not read"),
+        ("requested_time", "s", "time asked for"),
         ("requested_memory", "KB", "not read"),
         ("status", "", "2 to 4: a part of a checkpointed job"),
         ("user", "", "owner"),
@@ -78,7 +78,9 @@ class SwfJobs(Trace):
         if len(set(names)) < len(names):
             names = [f"{name}.{i}" for i, name in enumerate(names)]
         user, vc = ([f"{v:.0f}" if v >= 0 else "" for v in values[c]] for c in ("user", "queue"))
+        asked_s = values["requested_time"]
         return {
+            "requested_s": np.where(asked_s > 0, asked_s, np.nan),
             "job_id": names, "submit_s": values["submit"], "duration_s": values["run"],
             "num_gpus": gpus.astype(np.int64), "user": user, "vc": vc,
         }  # fmt: skip

@@ -51,6 +51,8 @@ class Trace(Modelled, Redrawn):
     """only the jobs submitted from so many to so many hours after the first"""
     max_jobs: PositiveInt | None = Field(default=None, examples=[1000])
     """the first so many jobs only"""
+    kill_at_limit: bool = False
+    """whether a job ends when it has run for the time that it asked for, its work done or not"""
     split: Split | None = Field(default=None, examples=[[20, 70, 10]])
     """shares of image, language and speech models, for speeds by CPUs and memory"""
 
@@ -141,9 +143,27 @@ class Trace(Modelled, Redrawn):
             jobs = replace(jobs, **jobs.rows(chosen))
         if self.max_jobs is not None:
             jobs = jobs.head(self.max_jobs)
+        if self.kill_at_limit:
+            jobs = killed_at_limit(jobs)
         if self.split is not None:
             jobs = replace(jobs, model=models_of_split(len(jobs), self.split))
         return self.redrawn(jobs, setting)
+
+
+def killed_at_limit(jobs: Workload) -> Workload:
+    """The jobs, none longer than the time that it asked for; those that are cut short end as killed."""
+    duration_s, asked_s = jobs.performance.fixed_s, jobs.requested_s
+    if duration_s is None or np.isnan(asked_s).all():
+        raise KeyedError(
+            "workload.kill_at_limit",
+            "the jobs state no time that they ask for, expected a column of it",
+        )
+    over = duration_s > asked_s
+    outcome = np.array(jobs.outcome or ("",) * len(jobs), dtype=object)
+    outcome[over] = "killed"
+    times = FixedDuration(np.where(over, asked_s, duration_s), jobs.num_gpus)
+    cut = replace(jobs, performance=times, outcome=outcome.tolist())
+    return cut.noted(f"kill_at_limit: {over.sum()} of {len(jobs)} jobs are killed at their limit")
 
 
 def by_submission(

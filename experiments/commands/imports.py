@@ -1,0 +1,64 @@
+"""`schedlab import slurm`, `kueue`: settings of a scheduler in use as a scenario."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from experiments.commands.options import in_words
+
+if TYPE_CHECKING:
+    from experiments.importing import Imported
+
+app = typer.Typer(
+    help="Write a scenario from the settings of a scheduler: slurm, kueue.", no_args_is_help=True
+)
+Jobs = Annotated[str, typer.Option(help="File of jobs that the scenario names.")]
+Out = Annotated[Path, typer.Option(help="Scenario to write.")]
+
+
+@app.command()
+@in_words
+def slurm(
+    conf: Annotated[Path, typer.Argument(metavar="SLURM.CONF", help="slurm.conf.")],
+    qos: Annotated[
+        Path | None, typer.Argument(metavar="QOS", help="Output of sacctmgr -P show qos.")
+    ] = None,
+    jobs: Jobs = "jobs.csv",
+    out: Out = Path("scenario.toml"),
+) -> None:
+    """A scenario from slurm.conf: nodes, backfilling, priorities; what is not used is listed.
+
+    Example: schedlab import slurm slurm.conf qos.txt
+    """
+    from experiments.importing import from_slurm
+
+    _write(from_slurm(conf, qos, jobs), out)
+
+
+@app.command()
+@in_words
+def kueue(
+    queues: Annotated[Path, typer.Argument(metavar="QUEUES.YAML", help="ClusterQueues.")],
+    gpus_per_node: Annotated[int, typer.Option(min=1, max=10_000, help="GPUs of a node.")] = 8,
+    jobs: Jobs = "jobs.csv",
+    out: Out = Path("scenario.toml"),
+) -> None:
+    """A scenario from Kueue's ClusterQueues: quotas, borrowing, reclaim; what is not used is listed.
+
+    Example: schedlab import kueue queues.yaml
+    """
+    from experiments.importing import from_kueue
+
+    _write(from_kueue(queues, jobs, gpus_per_node), out)
+
+
+def _write(made: Imported, out: Path) -> None:
+    from experiments.commands.new import _written
+
+    path = _written(out, ".toml", made.text())
+    for each in made.unused:
+        print(f"not used: {' '.join(each.split())}")
+    print(f"{path}: run it with\n  schedlab run {path}")

@@ -1,0 +1,218 @@
+"""Slurm's settings: slurm.conf, and the output of `sacctmgr -P show qos`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from experiments.importing.imported import Imported
+from simulator.errors import InputError
+from simulator.files.inputs import MOST_CONFIG_BYTES, read_input
+
+WEIGHTS = {
+    "priorityweightage": "weight_age", "priorityweightfairshare": "weight_fairshare",
+    "priorityweightjobsize": "weight_size", "priorityweightqos": "weight_qos",
+    "priorityweightpartition": "weight_partition",
+}  # fmt: skip
+TIMES = {"prioritymaxage": "max_age_s", "prioritydecayhalflife": "half_life_s"}
+PLANS = {
+    "bf_window": ("bf_window_s", 60.0, 1440),
+    "bf_max_job_test": ("bf_max_job_test", 1, 500),
+    "bf_resolution": ("bf_resolution_s", 1.0, 60),
+}
+"""Options of backfilling by Slurm's names: ours, our unit in theirs, and Slurm's default."""
+TIME = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
+Row = dict[str, str]
+Kind = tuple[int, str, str | None, str | None]
+"""GPUs of a node and their type, CPUs and memory as they are written."""
+
+
+def from_slurm(conf: Path, qos: Path | None, jobs: str) -> Imported:
+    """A scenario with the nodes, the order and the backfilling of slurm.conf.
+
+    Raises InputError: no such file, or no node with GPUs in it.
+    """
+    made = Imported(" and ".join(str(path) for path in (conf, qos) if path))
+    rows = _rows(conf)
+    settings = {key: (value, row) for row in rows if len(row) == 1 for key, value in row.items()}
+    nodes = [row for row in rows if "nodename" in row]
+    partitions = [row for row in rows if "partitionname" in row]
+    made.set("workload", "kind", "csv", "the format of your file of jobs")
+    made.set("workload", "path", jobs, "your file of jobs, with the column requested_s")
+    made.set("workload", "kill_at_limit", True, "Slurm ends a job at its time limit")
+    _nodes(made, conf, nodes)
+    _order(made, conf, {key: value for key, (value, _) in settings.items()})
+    if "weight_partition" in made.keys.get("policy_options", ()) and partitions:
+        named = [f"{p['partitionname']}={p.get('priorityjobfactor', '1')}" for p in partitions]
+        made.set("policy_options", "partition_priority", " ".join(named), "PriorityJobFactor")
+    if qos is not None:
+        _qos(made, qos)
+    made.unused += [_written(row) for row in rows if len(row) > 1 and row not in nodes]
+    return made
+
+
+def _rows(path: Path) -> list[Row]:
+    """Lines of KEY=VALUE, those that end in a backslash put together; keys in small letters."""
+    text = read_input(path, "slurm.conf", MOST_CONFIG_BYTES).decode("utf-8", "replace")
+    lines = re.sub(r"\\\r?\n", " ", text).splitlines()
+    rows = []
+    for number, line in enumerate(lines, start=1):
+        plain = re.sub(r"(^|\s)#.*", "", line).strip()
+        if not plain:
+            continue
+        row = {k.lower(): v.strip('"') for k, v in re.findall(r'(\w+)=("[^"]*"|\S*)', plain)}
+        if not row:
+            raise InputError(f"{path}: line {number} is {plain[:40]!r}, expected KEY=VALUE")
+        rows.append(row)
+    return rows
+
+
+def _written(row: Row) -> str:
+    return " ".join(f"{key}={value}" for key, value in row.items())
+
+
+def _count(names: str) -> int:
+    """Nodes of a list of names: "gpu[01-16,20],login" are 18."""
+    found = 0
+    for name in re.findall(r"[^,\[]+(?:\[[^\]]*\][^,\[]*)*", names):
+        many = 1
+        for inside in re.findall(r"\[([^\]]*)\]", name):
+            ends = [each.partition("-") for each in inside.split(",")]
+            many *= sum(
+                int(last) - int(first) + 1 if last.isdigit() and first.isdigit() else 1
+                for first, _, last in ends
+            )
+        found += many
+    return found
+
+
+def _gpus(row: Row) -> tuple[int, str]:
+    """GPUs of a node, and their type where it is named."""
+    kinds = re.findall(r"gpu(?::([A-Za-z][\w.-]*))?(?::(\d+))?", row.get("gres", ""))
+    return sum(int(count or 1) for _, count in kinds), next((t for t, _ in kinds if t), "")
+
+
+def _nodes(made: Imported, conf: Path, rows: list[Row]) -> None:
+    """The nodes of the kind that has most GPUs; servers of a scenario are equal."""
+    default = next((row for row in rows if row["nodename"].upper() == "DEFAULT"), {})
+    kinds: dict[Kind, list[Row]] = {}
+    for row in ({**default, **row} for row in rows if row["nodename"].upper() != "DEFAULT"):
+        of_node, type_of_node = _gpus(row)
+        if of_node:
+            alike = (of_node, type_of_node, row.get("cpus"), row.get("realmemory"))
+            kinds.setdefault(alike, []).append(row)
+        else:
+            made.unused.append(f"{_written(row)} (no GPU)")
+    if not kinds:
+        raise InputError(f"{conf}: no node with GPUs, expected NodeName=.. Gres=gpu:..")
+
+    def total(alike: Kind) -> int:
+        return sum(_count(row["nodename"]) for row in kinds[alike]) * alike[0]
+
+    most = max(kinds, key=total)
+    gpus, gpu_type, cpus, memory_mb = most
+    names = ", ".join(f"NodeName={row['nodename']}" for row in kinds[most])
+    made.set("cluster", "kind", "nodes", "equal servers")
+    made.set("cluster", "num_nodes", total(most) // gpus, names)
+    made.set("cluster", "gpus_per_node", gpus, f"Gres={kinds[most][0]['gres']}")
+    if str(cpus).isdigit():
+        made.set("cluster", "cpus_per_node", int(str(cpus)), f"CPUs={cpus}")
+    if str(memory_mb).isdigit():
+        made.set(
+            "cluster",
+            "memory_gb_per_node",
+            int(str(memory_mb)) / 1024,
+            f"RealMemory={memory_mb} MB",
+        )
+    if gpu_type:
+        made.unused.append(f"the GPU type {gpu_type} (key cluster.gpu_type, for [adapt])")
+    for alike in kinds:
+        if alike != most:
+            made.unused += [f"{_written(row)} (nodes of another kind)" for row in kinds[alike]]
+
+
+def _order(made: Imported, conf: Path, settings: Row) -> None:
+    """Policy and options; what has none here is listed."""
+    left = dict(settings)
+    scheduler = left.pop("schedulertype", "sched/backfill")
+    if scheduler == "sched/builtin":
+        made.set("", "policy", "fifo-strict", f"SchedulerType={scheduler}")
+        made.unused += [f"{key}={value}" for key, value in left.items()]
+        return
+    made.set(
+        "",
+        "policy",
+        "conservative-backfill",
+        f"SchedulerType={scheduler}: all jobs have reservations",
+    )
+    parameters = dict(
+        each.partition("=")[::2] for each in left.pop("schedulerparameters", "").split(",") if each
+    )
+    for name, (option, unit, default) in PLANS.items():
+        given = parameters.pop(name, None)
+        value = _number(conf, name, given or str(default)) * unit
+        value = int(value) if isinstance(unit, int) else value
+        made.set(
+            "policy_options",
+            option,
+            value,
+            f"{name}={given}" if given else f"Slurm's default of {name}",
+        )
+    made.unused += [f"SchedulerParameters {k}={v}".rstrip("=") for k, v in parameters.items()]
+    kind = left.pop("prioritytype", "priority/multifactor")
+    is_multi = kind == "priority/multifactor"
+    made.set(
+        "policy_options", "order", "multifactor" if is_multi else "fifo", f"PriorityType={kind}"
+    )
+    for key, option in (WEIGHTS | TIMES).items() if is_multi else ():
+        if key in left:
+            text = left.pop(key)
+            value = _seconds(conf, key, text) if key in TIMES else _number(conf, key, text)
+            made.set("policy_options", option, value, f"{key}={text}")
+        elif key == "priorityweightage":
+            made.set("policy_options", option, 0.0, f"Slurm's default of {key}")
+    if is_multi and "priorityfavorsmall" in left:
+        text = left.pop("priorityfavorsmall")
+        made.set(
+            "policy_options", "favor_small", text.lower() == "yes", f"PriorityFavorSmall={text}"
+        )
+    made.unused += [f"{key}={value}" for key, value in left.items()]
+
+
+def _qos(made: Imported, path: Path) -> None:
+    """Priorities of the QOS; other columns are listed."""
+    text = read_input(path, "sacctmgr -P show qos", MOST_CONFIG_BYTES).decode("utf-8", "replace")
+    lines = [line.split("|") for line in text.splitlines() if line.strip()]
+    header = [name.strip().lower() for name in lines[0]] if lines else []
+    if not {"name", "priority"} <= set(header):
+        raise InputError(
+            f"{path}: columns are {', '.join(header[:5])}, expected Name and Priority between |"
+        )
+    rows = [dict(zip(header, line, strict=False)) for line in lines[1:]]
+    named = " ".join(
+        f"{r['name']}={_number(path, 'priority', r.get('priority') or '0'):g}" for r in rows
+    )
+    if "weight_qos" in made.keys.get("policy_options", ()):
+        made.set("policy_options", "qos_priority", named, f"Priority of {path}")
+    else:
+        made.unused.append(f"Priority of {path} (PriorityWeightQOS is 0)")
+    for column in header:
+        if column not in ("name", "priority") and any(row.get(column) for row in rows):
+            made.unused.append(f"column {column} of {path}")
+
+
+def _number(path: Path, key: str, text: str) -> float:
+    if not re.fullmatch(r"\d+(\.\d+)?", text):
+        raise InputError(f"{path}: {key} is {text!r}, expected a number >= 0")
+    return float(text)
+
+
+def _seconds(path: Path, key: str, text: str) -> float:
+    """Seconds of "7-0", "1-02:00:00", "90" (minutes), "90:00" (minutes and seconds) or "12:00:00"."""
+    found = TIME.fullmatch(text)
+    if not found:
+        raise InputError(f"{path}: {key} is {text!r}, expected a time like 7-0 or 12:00:00")
+    days, first, second, third = (int(part or 0) for part in found.groups())
+    if found[1] is not None or found[4] is not None:
+        return days * 86_400.0 + first * 3600 + second * 60 + third
+    return first * 60.0 + second
