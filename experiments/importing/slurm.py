@@ -8,6 +8,7 @@ from pathlib import Path
 from experiments.importing.imported import Imported
 from simulator.errors import InputError
 from simulator.files.inputs import MOST_CONFIG_BYTES, read_input
+from simulator.workloads.slurm_text import seconds_of
 
 WEIGHTS = {
     "priorityweightage": "weight_age", "priorityweightfairshare": "weight_fairshare",
@@ -21,7 +22,6 @@ PLANS = {
     "bf_resolution": ("bf_resolution_s", 1.0, 60),
 }
 """Options of backfilling by Slurm's names: ours, our unit in theirs, and Slurm's default."""
-TIME = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
 Row = dict[str, str]
 Kind = tuple[int, str, str | None, str | None]
 """GPUs of a node and their type, CPUs and memory as they are written."""
@@ -208,11 +208,7 @@ def _number(path: Path, key: str, text: str) -> float:
 
 
 def _seconds(path: Path, key: str, text: str) -> float:
-    """Seconds of "7-0", "1-02:00:00", "90" (minutes), "90:00" (minutes and seconds) or "12:00:00"."""
-    found = TIME.fullmatch(text)
-    if not found:
+    found_s = seconds_of(text)
+    if not found_s >= 0:
         raise InputError(f"{path}: {key} is {text!r}, expected a time like 7-0 or 12:00:00")
-    days, first, second, third = (int(part or 0) for part in found.groups())
-    if found[1] is not None or found[4] is not None:
-        return days * 86_400.0 + first * 3600 + second * 60 + third
-    return first * 60.0 + second
+    return found_s

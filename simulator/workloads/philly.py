@@ -85,8 +85,8 @@ class PhillyJobs(Trace):
 
     @classmethod
     def likeness(cls, text: str) -> float:
-        """Whether it begins as JSON does."""
-        return float(text[:1] in ("[", "{"))
+        """A list of jobs with attempts; in doubt, any JSON."""
+        return 0.5 * (text[:1] in ("[", "{")) + 0.5 * (text[:1] == "[" and '"attempts"' in text)
 
     def table(self) -> Table:
         """The jobs, without their attempts."""

@@ -1,74 +1,117 @@
-"""Jobs of Slurm's accounting, as ``sacct -P`` writes them (also ``--parsable``, or CSV)."""
+"""Jobs of Slurm's accounting, as ``sacct -P`` writes them (also ``--parsable``, ``--json``, or CSV)."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from simulator.errors import InputError
+from simulator.files.inputs import read_input
+from simulator.model.cluster import FloatArray
+from simulator.workloads.records import records_table
+from simulator.workloads.slurm_json import slurm_rows
+from simulator.workloads.slurm_text import UNLIMITED, amount_of, gpus_of, seconds_of
 from simulator.workloads.tables import InputColumn, Table
 from simulator.workloads.trace import Trace
 
 UNKNOWN = ("None", "Unknown", "N/A", "INVALID")
-_GPUS = re.compile(r"(?:^|,)(?:gres/)?gpu(?::[^=:,(]+)*[=:](\d+)")
+DATES = ("Submit", "Start", "End", "Eligible")
+RUNNING = (
+    "RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "RESIZING", "SIGNALING", "STAGE_OUT",
+    "CONFIGURING",
+)  # fmt: skip
+"""States of jobs that have started and not ended."""
 
 
 class SlurmJobs(Trace):
-    """Jobs of ``sacct -P`` that ran on GPUs, from start to end; times are read in UTC without a zone.
+    """Jobs of ``sacct -P`` or ``sacct --json`` that ran on GPUs, from start to end; times are read in UTC without a zone.
 
     Steps (``1001.batch``) are no jobs. Jobs that never started, still run, held no GPU, or ended as they
-    started are left out and counted in `Workload.notes`. The rows of a requeued job (``-D``) are jobs
-    of their own: ``1001``, ``1001.again1``.
+    started are left out and counted in `Workload.notes`; in their rows, what is no date is not known.
+    The rows of a requeued job (``-D``) are jobs of their own: ``1001``, ``1001.again1``.
     """
 
     kind: Literal["slurm"] = "slurm"
     running: Literal["leave-out", "until-now"] = "leave-out"
     """jobs that still run: left out, or as long as until the last time in the file (censored)"""
+    waits_from: Literal["submit", "eligible"] = "submit"
+    """from when a job waits: from its submission, or from when it could start (Eligible)"""
 
     columns = (
         InputColumn("JobID", "", "number of the job", "text"),
         InputColumn("Submit", "", "time of submission", "date", empty=np.nan),
+        InputColumn("Eligible", "", "from when it could start", "date", required=False, empty=np.nan),
         InputColumn("Start", "", "begin of the run", "date", empty=np.nan),
         InputColumn("End", "", "end of the run", "date", empty=np.nan),
         InputColumn("State", "", "how it ended", "text", required=False, empty=""),
-        InputColumn("AllocTRES", "", "what it held: gres/gpu=8", "text", required=False, empty=""),
-        InputColumn("AllocGPUS", "", "GPUs, where AllocTRES is missing", "integer", required=False,
+        InputColumn("Timelimit", "", "time asked for: 1-02:00:00, or minutes", "text",
+                    required=False, empty=""),
+        InputColumn("AllocTRES", "", "what it held: gres/gpu=8,cpu=64,mem=512G", "text",
+                    required=False, empty=""),
+        InputColumn("ReqTRES", "", "what it asked for, where AllocTRES is empty", "text",
+                    required=False, empty=""),
+        InputColumn("AllocGPUS", "", "GPUs, where neither is there", "integer", required=False,
                     empty=0, at_least=0),
         InputColumn("User", "", "owner", "text", required=False, empty="", gives="user"),
         InputColumn("Partition", "", "virtual cluster", "text", required=False, empty="", gives="vc"),
+        InputColumn("QOS", "", "quality of service", "text", required=False, empty="", gives="qos"),
     )  # fmt: skip
     example = """\
 JobID|Submit|Start|End|State|AllocTRES|User|Partition
 7|2026-01-05T08:00:00|2026-01-05T08:00:10|2026-01-05T09:00:10|COMPLETED|cpu=8,gres/gpu=2,node=1|u1|gpu
 """
 
+    @classmethod
+    def likeness(cls, text: str) -> float:
+        """A header of sacct, or what ``sacct --json`` says of a job."""
+        if text.startswith("{"):
+            return float('"jobs"' in text and '"tres"' in text and '"submission"' in text)
+        return super().likeness(text)
+
     def table(self) -> Table:
         """The rows of jobs, without those of their steps; what is unknown is empty."""
-        table = super().table()
-        if "AllocTRES" not in table and "AllocGPUS" not in table:
+        path = Path(self.path)
+        if read_input(path, "the output of sacct").lstrip()[:1] == b"{":
+            table = records_table(path, self.columns, slurm_rows(path))
+        else:
+            table = super().table()
+        if not {"AllocTRES", "ReqTRES", "AllocGPUS"} & set(table.frame):
             raise InputError(
-                f"{table.path}: column 'AllocTRES' is missing, expected it (or AllocGPUS)"
+                f"{table.path}: column 'AllocTRES' is missing, expected it (or ReqTRES, AllocGPUS)"
             )
         known = table.frame.where(~table.frame.isin(UNKNOWN), "")
         jobs = ~known["JobID"].str.contains(".", regex=False).to_numpy(dtype=bool)
-        return replace(table, frame=known).keep(jobs, "rows of steps, which are no jobs")
+        table = replace(table, frame=known).keep(jobs, "rows of steps, which are no jobs")
+        no_run = self._no_run(table)
+        for name in DATES:
+            if name in table:
+                bad = no_run & np.isnan(table.known_dates(name))
+                table.frame[name] = table.frame[name].where(~bad, "")
+        return table
 
     def parse(self, table: Table) -> dict[str, Any]:
-        """A job runs from start to end on the GPUs of AllocTRES."""
-        start_s, end_s = table.dates("Start"), self._end_s(table)
-        table.require("End", ~(end_s < start_s), "a time not before Start")
+        """A job runs from start to end on what AllocTRES says, else ReqTRES."""
+        start_s, end_s, submit_s = table.dates("Start"), self._end_s(table), table.dates("Submit")
+        no_run = self._no_run(table)
+        table.require("End", ~(end_s < start_s) | no_run, "a time not before Start")
+        if self.waits_from == "eligible":
+            submit_s = np.fmax(submit_s, table.dates("Eligible"))
         times: dict[str, int] = {}
         names = []
         for name in table.texts("JobID"):
             times[name] = times.get(name, -1) + 1
             names.append(f"{name}.again{times[name]}" if times[name] else name)
+        held = self._held(table)
         return super().parse(table) | {
-            "job_id": names, "submit_s": table.dates("Submit"),
+            "job_id": names, "submit_s": submit_s,
             "duration_s": np.nan_to_num(end_s - start_s), "num_gpus": self._gpus(table),
+            "requested_s": _limits_s(table, no_run),
+            "num_cpus": _each(held, lambda text: amount_of(text, "cpu")),
+            "memory_gb": _each(held, lambda text: amount_of(text, "mem") / 1e9),
         }  # fmt: skip
 
     def left_out(self, table: Table) -> Mapping[str, Any]:
@@ -87,18 +130,49 @@ JobID|Submit|Start|End|State|AllocTRES|User|Partition
         open_ended = kept & np.isnan(table.dates("End"))
         return {"jobs still run, counted until the last time in the file": int(open_ended.sum())}
 
-    def _end_s(self, table: Table) -> Any:
+    def _end_s(self, table: Table) -> FloatArray:
         end_s = table.dates("End")
         if self.running == "leave-out":
             return end_s
         times = np.concatenate([end_s, table.dates("Start"), table.dates("Submit"), [-np.inf]])
-        running = np.array([state == "RUNNING" for state in table.texts("State")])
-        return np.where(np.isnan(end_s) & running, np.nanmax(times), end_s)
+        return np.where(np.isnan(end_s) & _runs(table), np.nanmax(times), end_s)
+
+    def _no_run(self, table: Table) -> Any:
+        """Rows that are left out, whatever their other values are."""
+        empty = {name: (table.frame[name] == "").to_numpy(dtype=bool) for name in DATES[:3]}
+        if self.running == "until-now":
+            empty["End"] = empty["End"] & ~_runs(table)
+        return np.logical_or.reduce([*empty.values(), self._gpus(table) == 0])
 
     @staticmethod
-    def _gpus(table: Table) -> Any:
-        held = table.texts("AllocTRES") if "AllocTRES" in table else [""] * len(table)
-        # "gres/gpu=8" is the sum of the types that are listed beside it.
-        found = [[int(n) for n in _GPUS.findall(text)] for text in held]
-        listed = np.array([max(gpus, default=0) for gpus in found], dtype=np.int64)
-        return listed if "AllocTRES" in table else table.whole_numbers("AllocGPUS")
+    def _held(table: Table) -> list[str]:
+        both = zip(table.texts("AllocTRES"), table.texts("ReqTRES"), strict=True)
+        return [held or asked for held, asked in both]
+
+    def _gpus(self, table: Table) -> Any:
+        listed = _each(self._held(table), gpus_of).astype(np.int64)
+        return (
+            listed
+            if {"AllocTRES", "ReqTRES"} & set(table.frame)
+            else table.whole_numbers("AllocGPUS")
+        )
+
+
+def _each(texts: list[str], read: Callable[[str], float]) -> FloatArray:
+    """A number a text."""
+    return np.array([read(text) for text in texts], dtype=np.float64)
+
+
+def _runs(table: Table) -> Any:
+    return np.array([text.partition(" ")[0] in RUNNING for text in table.texts("State")])
+
+
+def _limits_s(table: Table, no_run: Any) -> FloatArray:
+    texts = table.texts("Timelimit")
+    limits_s = _each(texts, seconds_of)
+    none = np.array([text.upper() in UNLIMITED for text in texts])
+    if "Timelimit" in table:
+        table.require(
+            "Timelimit", (limits_s >= 0) | none | no_run, "a time like 1-02:00:00, or UNLIMITED"
+        )
+    return np.where(limits_s > 0, limits_s, np.nan)

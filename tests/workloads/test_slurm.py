@@ -1,6 +1,8 @@
 """Slurm's accounting: numbers of jobs, GPUs and seconds by hand."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,7 +52,7 @@ def test_a_running_job_can_be_kept_until_the_last_time(tmp_path: Path) -> None:
     path = str(written(tmp_path, *ROWS))
     jobs = SlurmJobs(path=path, running="until-now").make(Setting())
     assert jobs.job_id[-1] == "23"
-    assert jobs.performance.duration_s[-1] == 50 * 60  # type: ignore[union-attr]
+    assert jobs.performance.duration_s[-1] == 50 * 60  # type: ignore[attr-defined]
     assert "1 jobs still run, counted until the last time in the file" in jobs.notes[-1]
 
 
@@ -62,3 +64,105 @@ def test_a_file_that_does_not_tell_gpus_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match="'AllocTRES' is missing"):
         read_jobs(path)
+
+
+FULL = "JobID|Submit|Eligible|Start|End|State|Timelimit|AllocTRES|ReqTRES|QOS"
+
+
+def test_limits_requests_and_service(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        "1|2026-03-01T10:00:00|2026-03-01T10:05:00|2026-03-01T10:10:00|2026-03-01T10:11:00|COMPLETED|1-02:00:00|gres/gpu:a100=2,gres/gpu:v100=1,cpu=8,mem=2.50G|gres/gpu=9|high",
+        "2|2026-03-01T10:01:00|Unknown|2026-03-01T10:10:00|2026-03-01T10:12:00|COMPLETED|UNLIMITED||cpu=4,gres/gpu=5,mem=512M|low",
+        "3|2026-03-01T10:02:00|2026-03-01T10:02:00|2026-03-01T10:10:00|2026-03-01T10:13:00|TIMEOUT|Partition_Limit|gres/gpu=1||",
+        "4|2026-03-01T10:03:00|2026-03-01T10:03:00|2026-03-01T10:10:00|2026-03-01T10:14:00|TIMEOUT|90|gres/gpu=1||",
+        head=FULL,
+    )
+    jobs = read_jobs(path)
+    assert jobs.num_gpus.tolist() == [3, 5, 1, 1]
+    np.testing.assert_array_equal(jobs.requested_s, [93_600, np.nan, np.nan, 5400])
+    np.testing.assert_array_equal(jobs.num_cpus, [8, 4, np.nan, np.nan])
+    np.testing.assert_allclose(jobs.memory_gb[:2], [2.684354560, 0.536870912])
+    assert jobs.qos == ("high", "low", "", "")
+    assert jobs.submit_s.tolist() == [0, 60, 120, 180]
+    eligible = SlurmJobs(path=str(path), waits_from="eligible").make(Setting())
+    assert eligible.job_id == ("2", "3", "4", "1")
+    assert eligible.submit_s.tolist() == [0, 60, 120, 240]
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ("9|soon|||2026-03-01T10:00:00|CANCELLED|x|||", "never started"),
+        ("9|2026-03-01T10:00:00|x|2026-03-01T10:00:00|2026-02-01T10:00:00|FAILED|x|cpu=1||", "held no GPU"),
+        ("9|2026-03-01T10:00:00||2026-03-01T10:00:00|Unknown|RUNNING|-3|gres/gpu=1||", "still run"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_a_row_that_is_left_out_refuses_nothing(
+    tmp_path: Path, row: str, reason: str
+) -> None:
+    good = "1|2026-03-01T10:00:00||2026-03-01T10:10:00|2026-03-01T10:11:00|COMPLETED||gres/gpu=2||"
+    jobs = read_jobs(written(tmp_path, good, row, head=FULL))
+    assert jobs.job_id == ("1",)
+    assert reason in jobs.notes[0]
+    bad = good.replace("COMPLETED||", "COMPLETED|x|")
+    with pytest.raises(InputError, match="Timelimit is 'x', expected a time like"):
+        read_jobs(written(tmp_path, bad, head=FULL))
+
+
+@pytest.mark.parametrize("state", ["COMPLETING", "SUSPENDED", "RUNNING"])
+def test_states_that_run(tmp_path: Path, state: str) -> None:
+    rows = (
+        f"1|2026-03-01T10:00:00||2026-03-01T10:10:00|Unknown|{state}||gres/gpu=2||",
+        "2|2026-03-01T10:00:00||2026-03-01T10:10:00|Unknown|NODE_FAIL||gres/gpu=2||",
+        "3|2026-03-01T10:00:00||2026-03-01T10:10:00|2026-03-01T10:30:00|COMPLETED||gres/gpu=2||",
+    )
+    path = str(written(tmp_path, *rows, head=FULL))
+    jobs = SlurmJobs(path=path, running="until-now").make(Setting())
+    assert jobs.job_id == ("1", "3")
+    assert jobs.performance.duration_s.tolist() == [1200, 1200]  # type: ignore[attr-defined]
+
+
+def job(number: int, start: int, end: int, gpus: int, **more: Any) -> dict[str, Any]:
+    """A job as ``sacct --json`` writes it (Slurm 23.11)."""
+    time = {"submission": 1_772_359_200 + number, "eligible": 1_772_359_200 + number, "start": start,
+            "end": end, "limit": {"set": True, "infinite": False, "number": 90}}  # fmt: skip
+    return {
+        "job_id": number, "user": "u1", "partition": "gpu", "qos": "normal",
+        "array": {"job_id": 0, "task_id": {"set": False, "infinite": False, "number": 0}},
+        "state": {"current": ["COMPLETED"], "reason": "None"}, "time": time,
+        "tres": {"allocated": [{"type": "cpu", "name": "", "id": 1, "count": 8},
+                               {"type": "mem", "name": "", "id": 2, "count": 1000},
+                               {"type": "gres", "name": "gpu", "id": 1001, "count": gpus}],
+                 "requested": []},
+        "steps": [{"step": {"id": f"{number}.batch"}}],
+    } | more  # fmt: skip
+
+
+def test_json(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.json"
+    jobs = [
+        job(7, 1_772_359_300, 1_772_359_400, 4),
+        job(8, 1_772_359_300, 1_772_359_350, 2, array={"job_id": 6, "task_id": {"set": True, "number": 3}}),
+        job(9, 1_772_359_300, 0, 2, state={"current": ["RUNNING"]}),
+        job(10, 0, 1_772_359_350, 0),
+        job(11, 1_772_359_300, 1_772_359_310, 1, array={}, time={
+            "submission": 1_772_359_260, "start": 1_772_359_300, "end": 1_772_359_310, "limit": 60}),
+    ]  # fmt: skip
+    path.write_text(json.dumps({"meta": {"plugin": {}}, "errors": [], "jobs": jobs}))
+    assert recognised(path) == "slurm"
+    read = read_jobs(path)
+    assert read.job_id == ("7", "6_3", "11")
+    assert read.submit_s.tolist() == [0, 1, 53]
+    assert read.performance.duration_s.tolist() == [100, 50, 10]  # type: ignore[attr-defined]
+    assert read.num_gpus.tolist() == [4, 2, 1]
+    assert read.requested_s.tolist() == [5400, 5400, 3600]
+    assert (read.user[0], read.vc[0], read.qos[0]) == ("u1", "gpu", "normal")
+    assert read.num_cpus[0] == 8
+    assert [note.partition(": ")[2] for note in read.notes] == [
+        "1 jobs never started, left out (the first in entry 4)",
+        "1 jobs still run, or their end is unknown, left out (the first in entry 3)",
+    ]
+    path.write_text('{"jobs": []}')
+    with pytest.raises(InputError, match="no list 'jobs'"):
+        read_jobs(path, "slurm")
