@@ -1,15 +1,26 @@
-"""Files of jobs that are JSON: the values of a record by their paths, and records as a table of text."""
+"""Files of jobs that are JSON: the values of a record by their paths, and records as a table of text.
+
+class Mine(JsonTrace):
+    marks = ('"begun"', '"slots"')
+    columns = (InputColumn("id", "", "name", "text", gives="job_id"), ..)
+
+    def rows(self, document):
+        return [{"id": as_text(at(job, "meta.id")), ..} for job in each_at(document, "jobs")]
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from simulator.errors import InputError
+from simulator.files.inputs import read_json
 from simulator.workloads.tables import InputColumn, Table
+from simulator.workloads.trace import Trace
 
 LONGEST = 200
 """Characters of a value that is no text, as it is shown in a message."""
@@ -48,3 +59,33 @@ def records_table(
 
     frame = pd.DataFrame(rows, dtype=object).fillna("")
     return Table(path, columns, frame, np.arange(1, len(rows) + 1), row="entry")
+
+
+class JsonTrace(Trace):
+    """A format in JSON.
+
+    Attributes
+    ----------
+    marks : what is written in each such file.
+    written : what the file is, for messages.
+    """
+
+    marks: ClassVar[tuple[str, ...]]
+    written: ClassVar[str]
+
+    @classmethod
+    def likeness(cls, text: str) -> float:
+        """JSON with all that marks the format."""
+        return float(text[:1] in ("[", "{") and all(mark in text for mark in cls.marks))
+
+    def rows(self, document: Any) -> list[dict[str, str]]:
+        """A row a job, texts by column; empty where the document is of another kind."""
+        raise NotImplementedError
+
+    def table(self) -> Table:
+        """The jobs; raises InputError where there are none."""
+        path = Path(self.path)
+        rows = self.rows(read_json(path, self.written))
+        if not rows:
+            raise InputError(f"{path}: no list of jobs, expected {self.written}")
+        return records_table(path, self.columns, rows)

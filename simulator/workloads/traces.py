@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from simulator.workloads.alibaba import AlibabaJobs
+from simulator.workloads.batsim import BatsimJobs
 from simulator.workloads.gavel import GavelJobs
 from simulator.workloads.helios import HeliosJobs
 from simulator.workloads.philly import PhillyJobs
@@ -19,6 +20,7 @@ from simulator.workloads.trace import Trace
 
 FORMATS: tuple[type[Trace], ...] = (
     CsvJobs, PhillyJobs, GavelJobs, AlibabaJobs, SwfJobs, HeliosJobs, SlurmJobs,
+    BatsimJobs,
 )  # fmt: skip
 """Of files that are as like one as another, the first."""
 
