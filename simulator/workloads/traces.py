@@ -12,6 +12,7 @@ from simulator.workloads.alibaba import AlibabaJobs
 from simulator.workloads.batsim import BatsimJobs
 from simulator.workloads.gavel import GavelJobs
 from simulator.workloads.helios import HeliosJobs
+from simulator.workloads.kubernetes import KubernetesJobs
 from simulator.workloads.philly import PhillyJobs
 from simulator.workloads.plain_csv import CsvJobs
 from simulator.workloads.slurm import SlurmJobs
@@ -20,7 +21,7 @@ from simulator.workloads.trace import Trace
 
 FORMATS: tuple[type[Trace], ...] = (
     CsvJobs, PhillyJobs, GavelJobs, AlibabaJobs, SwfJobs, HeliosJobs, SlurmJobs,
-    BatsimJobs,
+    BatsimJobs, KubernetesJobs,
 )  # fmt: skip
 """Of files that are as like one as another, the first."""
 
