@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from simulator.arguments import checked
 from simulator.errors import InputError
@@ -102,6 +103,17 @@ class Machines:
     def take(self, order: IntArray) -> Machines:
         """These machines, in that order."""
         return replace(self, **taken({f.name: getattr(self, f.name) for f in fields(self)}, order))
+
+
+def whole_gpus(gpus: FloatArray) -> IntArray:
+    """``(J,)`` GPUs of jobs, parts rounded up."""
+    return np.minimum(np.ceil(gpus - 1e-9), 2**53).astype(np.int64)
+
+
+def in_whole_gpus(gpus: FloatArray, kept: npt.NDArray[np.bool_]) -> dict[str, int]:
+    """The note on jobs whose GPUs `whole_gpus` rounds up."""
+    parts = np.abs(gpus - np.round(gpus)) > 1e-9
+    return {"jobs with a part of a GPU, counted as a whole one": int((kept & parts).sum())}
 
 
 def shared_workload(demands: Demands, submit_s: FloatArray, duration_s: FloatArray) -> Workload:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from simulator.workloads.alibaba import AlibabaJobs
+from simulator.workloads.alibaba_pai import PaiJobs, PaiTasks
+from simulator.workloads.alibaba_services import DlrmInstances, SpotJobs
 from simulator.workloads.batsim import BatsimJobs
 from simulator.workloads.gavel import GavelJobs
 from simulator.workloads.helios import HeliosJobs
@@ -21,7 +23,7 @@ from simulator.workloads.trace import Trace
 
 FORMATS: tuple[type[Trace], ...] = (
     CsvJobs, PhillyJobs, GavelJobs, AlibabaJobs, SwfJobs, HeliosJobs, SlurmJobs,
-    BatsimJobs, KubernetesJobs,
+    BatsimJobs, KubernetesJobs, PaiTasks, PaiJobs, DlrmInstances, SpotJobs,
 )  # fmt: skip
 """Of files that are as like one as another, the first."""
 
