@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from simulator.errors import InputError
@@ -54,20 +56,24 @@ class _Job(BaseModel):
 
 
 class _Attempts(NamedTuple):
-    """``(A,)`` index of the job, and seconds that each attempt ran, NaN while it still runs."""
+    """``(A,)`` index of the job, start and end of each attempt, NaN where they are not known, and its GPUs."""
 
     job: IntArray
-    ran_s: FloatArray
+    start_s: FloatArray
+    end_s: FloatArray
+    gpus: IntArray
 
 
 class PhillyJobs(Trace):
     """Jobs of Philly's public job log, a list of objects in JSON.
 
-    A job's GPUs are those of its first attempt, its duration is the time that its attempts ran
-    together. With ``attempts`` each attempt but the last ends in a failure after its own duration
-    (`Workload.fails_at`), and the log's ``status`` is kept (`Workload.outcome`). Jobs that never ran,
-    held no GPU, or still ran when the log was taken are left out and counted in `Workload.notes`.
-    Times start with the first job that is kept.
+    A job has the GPUs of its longest attempt, and its duration is the time that its attempts ran together, one on
+    other GPUs in proportion, so that its GPU-seconds are those of the log. An attempt without a start, an end or
+    GPUs, or that ends before it starts (the log's clocks go back), is an error of the log and does not count; only
+    where the last one has no end, the job still runs. With ``attempts`` each attempt but the last ends in a
+    failure after its own duration (`Workload.fails_at`), and the log's ``status`` is kept (`Workload.outcome`).
+    Jobs without a whole run are left out and counted in `Workload.notes`. Times start with the first job that is
+    kept.
     """
 
     kind: Literal["philly"] = "philly"
@@ -94,26 +100,41 @@ class PhillyJobs(Trace):
 
         jobs = _load(Path(self.path))
         table = _table(Path(self.path), COLUMNS, jobs, np.arange(len(jobs)))
-        table.frame["attempts"] = pd.Series([job.attempts for job in jobs], dtype=object)
+        runs = _runs(len(jobs), _attempts(table.path, [job.attempts for job in jobs]))
+        for name, values in runs.items():
+            table.frame[name] = pd.Series(values, dtype=object if name == "fails_at" else None)
         return table
 
     def parse(self, table: Table) -> dict[str, Any]:
         """GPUs and durations follow from the attempts."""
-        attempts = table.frame["attempts"].tolist()
-        tries = _attempts(table.path, attempts)
-        duration_s = np.bincount(tries.job, np.nan_to_num(tries.ran_s), len(table)).astype(
-            np.float64
-        )
-        duration_s[tries.job[np.isnan(tries.ran_s)]] = 0.0  # it still runs
-        firsts = [of_job[0].detail or () if of_job else () for of_job in attempts]
         found = super().parse(table) | {
-            "duration_s": duration_s,
-            "num_gpus": np.array([sum(len(m.gpus) for m in first) for first in firsts], np.int64),
+            name: table.frame[name].to_numpy() for name in ("duration_s", "num_gpus")
         }
         if self.attempts:
-            found["fails_at"] = _fails_at(len(table), tries)
+            found["fails_at"] = table.frame["fails_at"].tolist()
             found["outcome"] = [OUTCOMES[status] for status in table.texts("status")]
         return found
+
+    def left_out(self, table: Table) -> Mapping[str, npt.NDArray[np.bool_]]:
+        """Why a job has no whole run, the first reason that holds."""
+        frame = table.frame
+        return {
+            "never started": ~frame["started"].to_numpy(dtype=bool),
+            "still run, their last attempt has no end": frame["runs"].to_numpy(dtype=bool),
+            "held no GPU": ~frame["held"].to_numpy(dtype=bool),
+        }
+
+    def notes(self, table: Table, kept: npt.NDArray[np.bool_]) -> Mapping[str, int]:
+        """Attempts that do not count, and those on other GPUs."""
+        errors, others = (table.frame[name].to_numpy()[kept].sum() for name in ("errors", "others"))
+        return {
+            "attempts without a start, an end or GPUs, or that end before they start, do not count": int(
+                errors
+            ),
+            "attempts ran on other GPUs than the longest of their job, their GPU-seconds count": int(
+                others
+            ),
+        }
 
 
 def _load(path: Path) -> list[_Job]:
@@ -150,15 +171,43 @@ def _table(
 
 def _attempts(path: Path, attempts: list[list[_Attempt]]) -> _Attempts:
     owner = np.repeat(np.arange(len(attempts)), [len(of_job) for of_job in attempts])
-    table = _table(path, ATTEMPTS, [one for of_job in attempts for one in of_job], owner)
-    return _Attempts(owner, table.dates("end_time") - table.dates("start_time"))
+    rows = [one for of_job in attempts for one in of_job]
+    table = _table(path, ATTEMPTS, rows, owner)
+    gpus = [sum(len(machine.gpus) for machine in row.detail or ()) for row in rows]
+    return _Attempts(
+        owner, table.dates("start_time"), table.dates("end_time"), np.array(gpus, np.int64)
+    )
 
 
-def _fails_at(count: int, tries: _Attempts) -> list[tuple[float, ...]]:
+def _runs(count: int, tries: _Attempts) -> dict[str, Any]:
+    """What the attempts of ``count`` jobs come to, a value a job."""
+    job, ran_s = tries.job, tries.end_s - tries.start_s
+    whole = (ran_s >= 0) & (tries.gpus > 0)
+    num_gpus, runs = np.zeros(count, np.int64), np.zeros(count, bool)
+    shortest_first = np.argsort(ran_s, kind="stable")
+    shortest_first = shortest_first[whole[shortest_first]]
+    num_gpus[job[shortest_first]] = tries.gpus[shortest_first]  # of equal indices, the last counts
+    others = whole & (tries.gpus != num_gpus[job])
+    alike_s = np.where(whole, ran_s * tries.gpus / np.maximum(num_gpus[job], 1), 0.0)
+    runs[job] = np.isnan(tries.end_s)  # of the last attempt
+    duration_s = np.bincount(job, alike_s, count).astype(np.float64)
+    duration_s[runs] = 0.0
+
+    def number(of: npt.NDArray[np.bool_]) -> IntArray:
+        return np.bincount(job[of], minlength=count).astype(np.int64)
+
+    return {
+        "num_gpus": num_gpus, "duration_s": duration_s, "runs": runs,
+        "started": number(np.isfinite(tries.start_s)) > 0, "errors": number(~whole),
+        "held": number(tries.gpus > 0) > 0, "others": number(others), "fails_at": _fails_at(count, job, alike_s),
+    }  # fmt: skip
+
+
+def _fails_at(count: int, job: IntArray, ran_s: FloatArray) -> list[tuple[float, ...]]:
     """By job, the parts of its time at which an attempt ended and another one followed."""
     of_job: list[list[float]] = [[] for _ in range(count)]
-    for job, seconds in zip(tries.job.tolist(), tries.ran_s.tolist(), strict=True):
-        if seconds > 0:  # others did not run; NaN: it still ran
-            of_job[job].append(seconds)
+    for owner, seconds in zip(job.tolist(), ran_s.tolist(), strict=True):
+        if seconds > 0:  # others did not run
+            of_job[owner].append(seconds)
     ends = [np.cumsum(parts) for parts in of_job]
     return [tuple((e[:-1] / e[-1]).tolist()) if len(e) else () for e in ends]

@@ -97,7 +97,35 @@ def test_philly_log(tmp_path):
     assert w.submit_s.tolist() == [0, 3600]
     assert durations(w) == [100, 60]
     assert w.num_gpus.tolist() == [16, 1]
-    assert w.notes == (f"{path}: 6 jobs without a whole run on a GPU, left out",)
+    assert [note.partition(": ")[2] for note in w.notes] == [
+        "1 jobs never started, left out (the first in entry 3)",
+        "3 jobs still run, their last attempt has no end, left out (the first in entry 4)",
+        "1 jobs held no GPU, left out (the first in entry 7)",
+        "1 jobs without a whole run on a GPU, left out",
+    ]
+
+
+def test_errors_of_the_philly_log_and_attempts_on_other_gpus(tmp_path):
+    """Clocks that go back, a missing end before the last attempt, no machines, other numbers of GPUs."""
+    at, last = DAY + "01:00:00", attempt(DAY + "01:02:00", DAY + "01:03:40", 4)
+    path = log(
+        tmp_path,
+        job("back", at, attempt(DAY + "01:01:00", DAY + "01:00:30", 8), last),
+        job("open", at, attempt(DAY + "01:00:30", None, 4), last),
+        job("no machine", at, attempt(DAY + "01:00:00", DAY + "01:01:00"), last),
+        job("shrank", at, attempt(DAY + "01:00:30", DAY + "01:01:00", 6, 4), last),
+        job("wrong", at, attempt(DAY + "01:02:00", DAY + "01:01:00", 1)),
+    )
+    w = PhillyJobs(path=path, attempts=True).read()
+    assert w.job_id == ("back", "open", "no machine", "shrank")
+    assert w.num_gpus.tolist() == [4, 4, 4, 4]
+    assert durations(w) == [100, 100, 100, 175]  # 10 GPUs for 30 s are 4 GPUs for 75 s
+    assert w.fails_at == ((), (), (), pytest.approx((75 / 175,)))
+    assert [note.partition(": ")[2] for note in w.notes] == [
+        "1 jobs without a whole run on a GPU, left out",
+        "3 attempts without a start, an end or GPUs, or that end before they start, do not count",
+        "1 attempts ran on other GPUs than the longest of their job, their GPU-seconds count",
+    ]
 
 
 def test_philly_attempts(tmp_path):
