@@ -1,4 +1,4 @@
-"""`schedlab show gantt`, `replay`, `explain`, `trace`: pictures and words about a run or a trace."""
+"""`schedlab show gantt`, `replay`, `explain`, `jobs`, `trace`: pictures and words about a run or a trace."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 from experiments.commands.options import Where, in_words
 
 app = typer.Typer(
-    help="Look at a run, or at a trace: gantt, replay, explain, trace.", no_args_is_help=True
+    help="Look at a run, or at a trace: gantt, replay, explain, jobs, trace.", no_args_is_help=True
 )
 RunFolder = Annotated[
     Path, typer.Argument(metavar="FOLDER", help="Folder of `schedlab run --out`, or of a sweep.")
@@ -98,6 +98,25 @@ def explain(
 
     for line in history(folder, job, labels_of(where)):
         print(line)
+
+
+@app.command()
+@in_words
+def jobs(
+    folder: RunFolder,
+    out: Annotated[
+        Path, typer.Option(help="File to write: .swf, or .csv in the columns of Batsim.")
+    ] = Path("jobs.swf"),
+    where: Where = None,
+) -> None:
+    """The jobs of a run as a file for other tools: SWF, or what Batsim writes.
+
+    Example: schedlab show jobs out --out jobs.swf
+    """
+    from experiments.analysis.job_files import write_jobs
+    from experiments.scenario.options import labels_of
+
+    print(write_jobs(folder, out, labels_of(where)))
 
 
 @app.command()
