@@ -22,7 +22,12 @@ Out = Annotated[Path, typer.Option(help="Scenario to write.")]
 @app.command()
 @in_words
 def slurm(
-    conf: Annotated[Path, typer.Argument(metavar="SLURM.CONF", help="slurm.conf.")],
+    conf: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SLURM.CONF", help="slurm.conf, or the output of scontrol show node or sinfo."
+        ),
+    ],
     qos: Annotated[
         Path | None, typer.Argument(metavar="QOS", help="Output of sacctmgr -P show qos.")
     ] = None,
@@ -30,6 +35,8 @@ def slurm(
     out: Out = Path("scenario.toml"),
 ) -> None:
     """A scenario from slurm.conf: nodes, backfilling, priorities; what is not used is listed.
+
+    Nodes alone: scontrol show node, or sinfo -N -o "%N %c %m %G", into a file in its place.
 
     Example: schedlab import slurm slurm.conf qos.txt
     """

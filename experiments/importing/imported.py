@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from pathlib import Path
+
+from simulator.workloads.registry import recognised
 
 TABLES = ("", "workload", "cluster", "tenants", "policy_options")
 
@@ -30,6 +33,12 @@ class Imported:
                     lines.append(f"{key} = {_toml(value)}  # {because}")
         lines += ["", *(f"# not used: {' '.join(each.split())}" for each in self.unused)]
         return "\n".join(lines).rstrip() + "\n"
+
+
+def format_of(jobs: str) -> str:
+    """Format of a file of jobs; csv while there is none."""
+    path = Path(jobs)
+    return recognised(path) if path.is_file() else "csv"
 
 
 def _toml(value: object) -> str:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from experiments.importing.imported import Imported
+from experiments.importing.imported import Imported, format_of
 from simulator.errors import InputError
 from simulator.files.inputs import MOST_CONFIG_BYTES, read_input
 
@@ -45,7 +45,7 @@ def from_kueue(queues: Path, jobs: str, gpus_per_node: int) -> Imported:
     borrows = len(set(cohorts.values())) < len(cohorts) and any(cohorts.values())
     if len(set(cohorts.values())) > 1:
         made.unused.append("cohorts apart: all tenants of a scenario are one cohort")
-    made.set("workload", "kind", "csv", "the format of your file of jobs")
+    made.set("workload", "kind", format_of(jobs), "the format of your file of jobs")
     made.set("workload", "path", jobs, "your file of jobs, with the ClusterQueue in the column vc")
     total = sum(quota.values())
     made.set("cluster", "kind", "nodes", "equal servers")

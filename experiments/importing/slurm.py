@@ -1,11 +1,11 @@
-"""Slurm's settings: slurm.conf, and the output of `sacctmgr -P show qos`."""
+"""Slurm's settings: slurm.conf, or the nodes of `scontrol show node` or `sinfo`, and `sacctmgr -P show qos`."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-from experiments.importing.imported import Imported
+from experiments.importing.imported import Imported, format_of
 from simulator.errors import InputError
 from simulator.files.inputs import MOST_CONFIG_BYTES, read_input
 from simulator.workloads.slurm_text import seconds_of
@@ -37,8 +37,8 @@ def from_slurm(conf: Path, qos: Path | None, jobs: str) -> Imported:
     settings = {key: (value, row) for row in rows if len(row) == 1 for key, value in row.items()}
     nodes = [row for row in rows if "nodename" in row]
     partitions = [row for row in rows if "partitionname" in row]
-    made.set("workload", "kind", "csv", "the format of your file of jobs")
-    made.set("workload", "path", jobs, "your file of jobs, with the column requested_s")
+    made.set("workload", "kind", format_of(jobs), "the format of your file of jobs")
+    made.set("workload", "path", jobs, "your file of jobs, with the times that they ask for")
     made.set("workload", "kill_at_limit", True, "Slurm ends a job at its time limit")
     _nodes(made, conf, nodes)
     _order(made, conf, {key: value for key, (value, _) in settings.items()})
@@ -52,19 +52,49 @@ def from_slurm(conf: Path, qos: Path | None, jobs: str) -> Imported:
 
 
 def _rows(path: Path) -> list[Row]:
-    """Lines of KEY=VALUE, those that end in a backslash put together; keys in small letters."""
+    """Lines of KEY=VALUE, those that end in a backslash put together; keys in small letters.
+
+    What ``scontrol show node`` writes is a row a node, and so are the lines of ``sinfo`` with a column GRES.
+    """
     text = read_input(path, "slurm.conf", MOST_CONFIG_BYTES).decode("utf-8", "replace")
-    lines = re.sub(r"\\\r?\n", " ", text).splitlines()
+    lines = [re.sub(r"(^|\s)#.*", "", line) for line in re.sub(r"\\\r?\n", " ", text).splitlines()]
+    header = next((line.upper().split() for line in lines if line.strip()), [])
+    if "GRES" in header:
+        return _sinfo(path, header, [line for line in lines if line.strip()][1:])
+    is_scontrol = any("CPUAlloc=" in line for line in lines)
+    if is_scontrol:
+        lines = re.sub(r"\n[ \t]+", " ", "\n".join(lines)).split("\n")
     rows = []
     for number, line in enumerate(lines, start=1):
-        plain = re.sub(r"(^|\s)#.*", "", line).strip()
+        plain = line.strip()
         if not plain:
             continue
         row = {k.lower(): v.strip('"') for k, v in re.findall(r'(\w+)=("[^"]*"|\S*)', plain)}
         if not row:
             raise InputError(f"{path}: line {number} is {plain[:40]!r}, expected KEY=VALUE")
+        if is_scontrol:
+            row |= {"cpus": row.get("cputot", "")}
+            row = {k: v for k, v in row.items() if k in ("nodename", "gres", "cpus", "realmemory")}
         rows.append(row)
     return rows
+
+
+def _sinfo(path: Path, header: list[str], lines: list[str]) -> list[Row]:
+    """Nodes of ``sinfo -N -o "%N %c %m %G"``, or groups of them (%D); one in several partitions counts once."""
+    rows: dict[str, Row] = {}
+    for number, line in enumerate(lines):
+        row = dict(zip(header, line.split(), strict=False))
+        name = row.get("NODELIST") or row.get("HOSTNAMES")
+        many = row.get("NODES", "")
+        if len(row) < len(header) or not (name or many.isdecimal()):
+            raise InputError(
+                f"{path}: row {number + 1} is {line[:40]!r}, expected {' '.join(header)}"
+            )
+        rows[name or f"{number}"] = {
+            "nodename": name or f"nodes{number}-[1-{many}]", "gres": row["GRES"],
+            "cpus": row.get("CPUS", "").rstrip("+"), "realmemory": row.get("MEMORY", "").rstrip("+"),
+        }  # fmt: skip
+    return list(rows.values())
 
 
 def _written(row: Row) -> str:

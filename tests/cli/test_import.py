@@ -3,6 +3,8 @@
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from tests.command import done, refused
 
 CONF = """\
@@ -109,3 +111,50 @@ def test_what_is_wrong_is_one_line(tmp_path):
     ):
         (tmp_path / "q.yaml").write_text(text)
         assert message in refused("import", "kueue", "q.yaml", cwd=tmp_path)
+
+
+SCONTROL = """\
+NodeName=gpu01 Arch=x86_64 CoresPerSocket=32
+   CPUAlloc=8 CPUEfctv=64 CPUTot=64 CPULoad=3.2
+   Gres=gpu:a100:4(S:0-1)
+   OS=Linux 5.15.0-91-generic #101-Ubuntu SMP
+   RealMemory=262144 AllocMem=1000 FreeMem=200000 Sockets=2 Boards=1
+   State=MIXED ThreadsPerCore=1 TmpDisk=0 Weight=1
+   CfgTRES=cpu=64,mem=256G,billing=64,gres/gpu=4
+
+NodeName=gpu02 Arch=x86_64 CoresPerSocket=32
+   CPUAlloc=0 CPUEfctv=64 CPUTot=64 CPULoad=0.0
+   Gres=gpu:a100:4(S:0-1)
+   OS=Linux 5.15.0-91-generic #101-Ubuntu SMP
+   RealMemory=262144 AllocMem=0 FreeMem=200000 Sockets=2 Boards=1
+
+NodeName=cpu01 Arch=x86_64 CoresPerSocket=32
+   CPUAlloc=0 CPUTot=64
+   Gres=(null)
+"""
+SINFO = """\
+PARTITION NODELIST CPUS MEMORY GRES
+main* gpu[01-02] 64 262144 gpu:a100:4(S:0-1)
+debug gpu[01-02] 64 262144 gpu:a100:4(S:0-1)
+main* cpu01 64+ 262144+ (null)
+"""
+SACCT = (
+    "JobID|Submit|Start|End|Timelimit|AllocTRES\n"
+    "1|2026-03-01T10:00:00|2026-03-01T10:00:00|2026-03-01T11:00:00|02:00:00|cpu=4,gres/gpu=4,mem=8G\n"
+)
+
+
+@pytest.mark.parametrize("nodes", [SCONTROL, SINFO], ids=["scontrol show node", "sinfo"])
+def test_nodes_as_slurm_shows_them(tmp_path, nodes):
+    (tmp_path / "nodes.txt").write_text(nodes)
+    (tmp_path / "sacct.txt").write_text(SACCT)
+    told = done("import", "slurm", "nodes.txt", "--jobs", "sacct.txt", cwd=tmp_path).stdout
+    made = tomllib.loads((tmp_path / "scenario.toml").read_text())
+    assert made["cluster"] == {
+        "kind": "nodes", "num_nodes": 2, "gpus_per_node": 4, "cpus_per_node": 64, "memory_gb_per_node": 256,
+    }  # fmt: skip
+    assert made["workload"] == {"kind": "slurm", "path": "sacct.txt", "kill_at_limit": True}
+    assert "cpu01" in told
+    done("run", "scenario.toml", cwd=tmp_path)
+    (tmp_path / "nodes.txt").write_text("NODELIST GRES\ngpu01\n")
+    assert "row 1 is 'gpu01'" in refused("import", "slurm", "nodes.txt", cwd=tmp_path)
