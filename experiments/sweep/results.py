@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from experiments.sweep.task import Outcome, Scalar, Task
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from experiments.sweep.store import Run
 
-P = ParamSpec("P")
+Made = TypeVar("Made", bound=Callable[..., "DataFrame"])
 
 
 class NoRuns(LookupError):
@@ -130,7 +130,10 @@ class Results:
         )
 
     def table(self, name: str) -> DataFrame:
-        """The table ``name`` of all finished runs that left one, labels as the first columns."""
+        """The table ``name`` of all finished runs that left one, labels as the first columns.
+
+        Raises `NoRuns` where none did.
+        """
         import pandas as pd
 
         parts = []
@@ -140,7 +143,9 @@ class Results:
                 part = self._store.table(task.key, name)
                 labels = {k: v for k, v in task.columns().items() if k not in part.columns}
                 parts.append(pd.DataFrame(labels, index=part.index).join(part))
-        return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+        if not parts:
+            raise NoRuns(f"no finished run with a table {name!r}")
+        return pd.concat(parts, ignore_index=True)
 
     def once(self, name: str, make: Callable[[Results], DataFrame]) -> DataFrame:
         """The table of this name in ``tables``, made at the first call; see `kept`."""
@@ -148,6 +153,7 @@ class Results:
             if self._made_before:
                 raise NotKept(f"table {name!r} is not kept")
             noting = self.noting()
+            noting.tables = {}  # what is made on the way to a table need not be kept
             self.tables[name] = make(noting)
             self.tables[name].attrs["seeds"] = noting.seeds_read
         table = self.tables[name].copy()
@@ -159,19 +165,17 @@ class Results:
         self._read.update(seed for seed in seeds if isinstance(seed, int))
 
 
-def kept(
-    make: Callable[Concatenate[Results, P], DataFrame],
-) -> Callable[Concatenate[Results, P], DataFrame]:
-    """Decorate a function of all results of a page that reads tables of runs.
+def kept(make: Made) -> Made:
+    """Decorate a function of all results of a page that reads tables of runs and returns one.
 
-    What it returns is kept with the page, under its name and arguments, so that figures and rows can be
+    That one is kept with the page, under the function's name and arguments, so that figures and rows can be
     drawn again without the tables: it should be small. An index is not kept.
     """
 
     @functools.wraps(make)
-    def read(results: Results, *args: P.args, **labels: P.kwargs) -> DataFrame:
+    def read(results: Results, *args: Any, **labels: Any) -> DataFrame:
         words = [*map(str, args), *(f"{name}={value}" for name, value in labels.items())]
         name = "-".join([make.__name__, *words])
         return results.once(name, lambda noting: make(noting, *args, **labels))
 
-    return read
+    return cast(Made, read)

@@ -195,6 +195,9 @@ class Toy:
 
     seeds_read = seeds
 
+    def once(self, name, make):
+        return make(self)
+
     def scalars(self) -> pd.DataFrame:
         rng = np.random.default_rng(2)
         rows = pd.DataFrame([q.labels for q in planned() if q.study == self._study])

@@ -89,6 +89,7 @@ def test_figures_and_claims_of_a_toy_scale(tmp_path, monkeypatch):
         assert not results.missing
         drawn = PAGE.figures(results, tmp_path)
         made = PAGE.claims(results)
+        check_drawn_again(PAGE, results, tmp_path, drawn, made)
     names = {"filling", "one_run", "little", "erlang", "mmc", "mg1", "waiting_times", "orders"}
     names |= {"kingman", "ggc", "unlimited"}
     assert {figure.name for figure in drawn} == names

@@ -29,6 +29,7 @@ def test_figures_and_claims_of_a_toy_scale(tmp_path, monkeypatch):
         assert not results.missing
         drawn = PAGE.figures(results, tmp_path)
         made = PAGE.claims(results)
+        check_drawn_again(PAGE, results, tmp_path, drawn, made)
     names = {"figure_1", "insensitivity", "theorem_1", "whole_gpus", "bridge"}
     assert {figure.name for figure in drawn} == names
     assert all(figure.png.stat().st_size > 5000 for figure in drawn)

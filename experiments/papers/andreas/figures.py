@@ -14,7 +14,7 @@ from experiments.papers.andreas.page import PAGE
 from experiments.papers.andreas.runs import FAMILY, FIRST_PRINCIPLES, events_of_figure_4
 from experiments.pictures import plots
 from experiments.report.experiment import Drawn
-from experiments.sweep.results import NoRuns, Results
+from experiments.sweep.results import NoRuns, Results, kept
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -296,7 +296,7 @@ NODES = {0: "armida-05 (1 V100)", 1: "armida-06 (2 V100)", 2: "armida-07 (1 T4)"
     "both GPUs of armida-06 when J10 comes. Red: late.",
 )
 def figure_4(results: Results) -> Drawn:
-    return _replay(_tables_of_replay(results))
+    return _replay(results, "randomised-greedy", 1)
 
 
 @PAGE.figure(
@@ -308,31 +308,40 @@ def figure_4(results: Results) -> Drawn:
     "seed {seed} is the first in which both come about. Red: late.",
 )
 def figure_4_events(results: Results) -> Drawn:
-    found = results.where("run_armida", method="randomised-first")
-    for task in found.tasks:
-        tables = found.noting().outcome(task).tables
-        if all(events_of_figure_4(tables["schedule"])):
-            return _replay(
-                {**tables, "scalars": found.where(seed=task.columns()["seed"]).scalars()}
-            )
+    method = "randomised-first"
+    return _replay(results, method, int(_with_events(results, method)["seed"][0]))
+
+
+@kept
+def _with_events(results: Results, method: str) -> pd.DataFrame:
+    """The first ``seed`` in which both events come about."""
+    for task in results.where("run_armida", method=method).tasks:
+        if all(events_of_figure_4(results.noting().outcome(task).tables["schedule"])):
+            return pd.DataFrame({"seed": [task.columns()["seed"]]})
     raise NoRuns("no seed in which both events come about")
 
 
-def _tables_of_replay(results: Results) -> dict[str, pd.DataFrame]:
-    found = results.where("run_armida", method="randomised-greedy", seed=1)
-    scalars = found.runs()
-    return {**found.outcome(found.tasks[0]).tables, "scalars": scalars}
+@kept
+def _table_of_replay(results: Results, name: str, method: str, seed: int) -> pd.DataFrame:
+    found = results.where("run_armida", method=method, seed=seed).tasks
+    if not found:
+        raise NoRuns(f"no replay of {method} with seed {seed}")
+    return results.outcome(found[0]).tables[name]
 
 
-def _replay(tables: dict[str, pd.DataFrame]) -> Drawn:
+def _replay(results: Results, method: str, seed: int) -> Drawn:
     from experiments.pictures.gantt import draw
 
+    tables = {
+        name: _table_of_replay(results, name, method, seed)
+        for name in ("schedule", "jobs", "decisions")
+    }
     schedule = tables["schedule"].assign(node=tables["schedule"]["node"].map(NODES))
-    spent, seed = tables["scalars"].iloc[0][["energy_cost", "seed"]]
+    spent = results.runs("run_armida", method=method, seed=seed)["energy_cost"].iloc[0]
     printed = PAGE["predicted-cost"].low
     title = f"ARMIDA: {spent:.3f} EUR (paper, predicted: {printed:.3f} EUR)"
     drawing = draw(schedule, tables["jobs"], title)
-    return Drawn(drawing, schedule, {"seed": int(seed)}, _film(tables, title))
+    return Drawn(drawing, schedule, {"seed": seed}, _film(tables, title))
 
 
 def _film(tables: dict[str, pd.DataFrame], title: str) -> Callable[[Path], Path]:
@@ -372,7 +381,7 @@ def power_over_time(schedule: pd.DataFrame) -> pd.DataFrame:
     "Power of the three nodes over the replay; a node without a job draws nothing here.",
 )
 def figure_5(results: Results) -> Drawn:
-    table = power_over_time(_tables_of_replay(results)["schedule"])
+    table = power_over_time(_table_of_replay(results, "schedule", "randomised-greedy", 1))
     figure, axes = plots.canvas(3, 1, width=9.0, height=1.6, sharex=True, sharey=True)
     for index, (_, part) in enumerate(table.groupby("node")):
         time_h, power_w = part["start_s"] / 3600, 1000 * part["kw"]

@@ -22,7 +22,7 @@ from experiments.pictures.plots import (
     points,
 )
 from experiments.report.experiment import Drawn
-from experiments.sweep.results import NoRuns, Results
+from experiments.sweep.results import NoRuns, Results, kept
 from policies.rental import optimal_widths, rental_table, whole_gpu_widths
 
 if TYPE_CHECKING:
@@ -211,6 +211,7 @@ def _whole_gpus(results: Results) -> Drawn:
     return Drawn(figure, table)
 
 
+@kept
 def bridge_ratios(results: Results) -> pd.DataFrame:
     """Each method over the hierarchical policy on the same jobs; one row a run and method."""
     parts = []

@@ -28,9 +28,11 @@ from experiments.papers.synergy.tables import (
     hours,
     jobs,
     largest,
+    long_p95,
     offered_load,
     overload,
     peaks,
+    profiles,
     ratios_by_load,
     scale_of_draws,
     speedups,
@@ -41,7 +43,7 @@ from experiments.papers.synergy.tables import (
 from experiments.report.contents import Claim, Label
 from experiments.report.estimates import geometric, paired, percent_over
 from experiments.report.verdict import effect, judged
-from experiments.sweep.results import NoRuns, Results
+from experiments.sweep.results import NoRuns, Results, kept
 from simulator.errors import InputError
 from simulator.statistics import RESAMPLES, Estimate, batch_means, mser5, student
 
@@ -112,16 +114,14 @@ PROFILES = "worked out from the published profiles"
 @PAGE.rows
 def profiling(results: Results) -> Iterator[Claim]:
     """Minutes of the search in profiling, and the error of the model between the profiled points."""
-    results.runs("run_profiling")
-    part = results.where("run_profiling")
-    fits: Table = part.table("fits").set_index("model").loc["resnet18"]
+    fits: Table = profiles(results, "fits").set_index("model").loc["resnet18"]
     why = "the points at the two ends of the matrix come on top; no interval: a count of points"
     text = "minutes of the binary search over the CPUs of ResNet18, a minute a point"
     yield PAGE.new("Section 3.1", text, float(fits["search_minutes"]), "min", why)
     ratio = float(fits["exhaustive_minutes"] / fits["search_minutes"])
     why = f"{fits['search_minutes']:g} points here"
     yield PAGE.row("profiling", ratio, why, exact="a count of points")
-    percent: Table = 100 * part.table("held_out").set_index(["half", "model"])["error"].abs()
+    percent: Table = 100 * profiles(results, "held_out").set_index(["half", "model"])["error"].abs()
     why = f"against published points, not the authors' servers; {UNKNOWN}"
     yield PAGE.row("profile-error", float(percent["memory", "resnet18"].max()), why, exact=PROFILES)
     for place, text, value, why in (
@@ -405,12 +405,10 @@ def several(results: Results) -> Iterator[Claim]:
         words: dict[str, Any] = {"ordering": ordering.upper()}
         words["load"] = f"the largest over loads: {load:g} jobs/h"
         yield PAGE.row("multi", most, why, interval=DRAWN_AGAIN, **words)
-    table = with_length(jobs(results, "orderings", ordering="las"))
-    long = table[table["length"] == "long"]
-    tails = long.groupby(["load", "mechanism", "seed"])["jct_h"].quantile(0.95).reset_index()
-    load, most = largest(tails, value="jct_h")
+    tails = long_p95(results, "orderings", ordering="las")
+    load, most = largest(tails, value="long_p95_h")
     why = (
-        f"{_by_load(tails, value='jct_h')}. The paper does not print the load; these are those of its Figure 7. "
+        f"{_by_load(tails, value='long_p95_h')}. The paper does not print the load; these are those of its Figure 7. "
         "Why its gain is another one is not known"
     )
     words = {"load": f"the largest over loads: {load:g} jobs/h"}
@@ -433,15 +431,16 @@ def several_above_all_gpus(results: Results) -> Iterator[Claim]:
 
 def _by_job_length(results: Results, ordering: str, load: float) -> str:
     """Gains of short and long jobs of several GPUs at one load."""
-    table = with_length(jobs(results, "orderings", ordering=ordering, load=load))
-    of = [gain(part, value="jct_h").mean for _, part in sorted(_mean_hours(table))]
+    means = _mean_hours(results, ordering=ordering, load=load)
+    of = [gain(part, value="jct_h").mean for _, part in means.groupby("length")]
     return f"long jobs gain {of[0]:.2f} times, those below 4 h with tune {of[1]:.2f}"
 
 
-def _mean_hours(table: Table) -> list[tuple[str, Table]]:
+@kept
+def _mean_hours(results: Results, *, ordering: str, load: float) -> Table:
     """Mean JCT of a run by mechanism and seed, for long and for short jobs."""
-    means = table.groupby(["length", "mechanism", "seed"])["jct_h"].mean().reset_index()
-    return [(str(length), part) for length, part in means.groupby("length")]
+    table = with_length(jobs(results, "orderings", ordering=ordering, load=load))
+    return table.groupby(["length", "mechanism", "seed"])["jct_h"].mean().reset_index()
 
 
 @PAGE.rows

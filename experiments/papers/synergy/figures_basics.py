@@ -13,6 +13,7 @@ from experiments.papers.synergy.tables import (
     cells,
     fifo,
     gains,
+    profiles,
     windows,
 )
 from experiments.pictures import plots
@@ -165,8 +166,7 @@ def figure_3(_: Results) -> Drawn:
 def figure_5(results: Results) -> Drawn:
     from simulator.workloads.synergy import dnn_models
 
-    results.runs("run_profiling")
-    held_out = results.where("run_profiling").table("held_out")
+    held_out = profiles(results, "held_out")
     figure, axes = plots.canvas(1, 2)
     memory = held_out[(held_out["half"] == "memory") & (held_out["model"] == "resnet18")]
     of_cpus = held_out[(held_out["half"] == "cpus") & (held_out["memory_gb"] == 250)]

@@ -13,7 +13,7 @@ import pandas as pd
 
 from experiments.papers.synergy.runs import OVERLOAD, PAIR, PAPER_DRAW, PHILLY_LOAD, W1
 from experiments.report.estimates import geometric, paired
-from experiments.sweep.results import NoRuns, Results
+from experiments.sweep.results import NoRuns, Results, kept
 from simulator.statistics import RESAMPLES, Estimate, Streams, bootstrap_interval, student
 
 if TYPE_CHECKING:
@@ -75,6 +75,13 @@ def windows(results: Results, study: str, **labels: Scalar) -> str:
     return f"{'; '.join(texts)}; {8 * tasks[0].config['cluster']['num_nodes']} GPUs; {counted}"
 
 
+@kept
+def profiles(results: Results, name: str) -> Table:
+    """A table of the profiling: "fits" or "held_out"."""
+    return results.where("run_profiling").table(name)
+
+
+@kept
 def jobs(results: Results, study: str, *, whole: bool = False, **labels: Scalar) -> Table:
     """The jobs in the window of each run, or ``whole`` traces: labels, ``job`` and ``jct_h``."""
     parts = []
@@ -111,16 +118,20 @@ MEAN_HOURS = (0.8 * (10**3 - 10**1.5) / 1.5 + 0.2 * (10**4 - 10**3)) / math.log(
 """Of a job with the law of Section 5.1, see `derived_trace`."""
 
 
+@kept
+def long_p95(results: Results, study: str, **labels: Any) -> Table:
+    """95th percentile of the JCT of long jobs, h: one row a run."""
+    table = with_length(jobs(results, study, **labels), same=["seed", "load", "job", "ordering"])
+    long = table[table["length"] == "long"]
+    p95 = long.groupby(["load", "ordering", "mechanism", "seed"])["jct_h"].quantile(0.95)
+    return p95.rename("long_p95_h").reset_index()
+
+
 def by_share(results: Results) -> Table:
     """Runs of jobs of several GPUs by ``share``, % of the GPUs that they ask for, with ``long_p95_h``."""
     from simulator.workloads.synergy import gpu_demand_law
 
-    table = with_length(jobs(results, "overload"), same=["seed", "load", "job", "ordering"])
-    long = table[table["length"] == "long"]
-    p95 = long.groupby(["load", "ordering", "mechanism", "seed"])["jct_h"].quantile(0.95)
-    found = cells(results, "overload").join(
-        p95.rename("long_p95_h"), on=["load", "ordering", "mechanism", "seed"]
-    )
+    found = cells(results, "overload").merge(long_p95(results, "overload"), how="left")
     gpus = {law: float(np.dot(*gpu_demand_law(law))) for law in ("philly", "gavel")}
     shares = found["load"] * found["gpu_law"].map(gpus) * MEAN_HOURS / 128
     return found.assign(share=(100 * shares).round())
@@ -253,6 +264,7 @@ def deployment(results: Results) -> Table:
     return pd.concat(parts, ignore_index=True)
 
 
+@kept
 def by_window(results: Results) -> Table:
     """Mean JCT of jobs in eight equal stretches of the traces at 9 jobs/h, FIFO, single GPU."""
     table = jobs(results, "single_gpu", whole=True, load=OVERLOAD)
@@ -271,11 +283,12 @@ def by_window(results: Results) -> Table:
 # -- use of the cluster ------------------------------------------------------------------------
 
 
-def timeline(results: Results, step_h: float = 2.0) -> Table:
+@kept
+def timeline(results: Results) -> Table:
     """Use of GPUs and CPUs, %, over the hours in which jobs come; one row a run and hour."""
     part = results.where("run_scenario", study="timelines")
     tables = [
-        _use(task, part.outcome(task).tables["schedule"], step_h).assign(**task.columns())
+        _use(task, part.outcome(task).tables["schedule"]).assign(**task.columns())
         for task in part.tasks
     ]
     if not tables:
@@ -283,7 +296,7 @@ def timeline(results: Results, step_h: float = 2.0) -> Table:
     return pd.concat(tables, ignore_index=True)
 
 
-def _use(task: Task, schedule: Table, step_h: float) -> Table:
+def _use(task: Task, schedule: Table, step_h: float = 2.0) -> Table:
     """CPUs beyond what a job can use are not in use."""
     from experiments.scenario.build import build
     from experiments.scenario.schema import Scenario

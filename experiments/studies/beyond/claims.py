@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from experiments.report.contents import Claim
 from experiments.report.verdict import amount, at_most, judged
-from experiments.studies.beyond.figures import RELEASED_AT_100, goodput
+from experiments.studies.beyond.figures import RELEASED_AT_100, allocated, goodput
 from experiments.studies.beyond.figures_admission import on_time
 from experiments.studies.beyond.figures_guessed import over_exact
 from experiments.studies.beyond.page import PAGE
@@ -89,8 +89,8 @@ def spot(results: Results) -> Iterator[Claim]:
 @PAGE.rows
 def filling(results: Results) -> Iterator[Claim]:
     """GPUs allocated when all have been asked for, by rule."""
-    table = results.where("run_filling").table("allocated")
-    for rule in RULES if not table.empty else ():
+    table = allocated(results)
+    for rule in RULES:
         at = table[(table["rule"] == rule) & (table["arrived_percent"] == 100)]
         published = RELEASED_AT_100[rule][0]
         row = judged(

@@ -20,7 +20,7 @@ from experiments.report.experiment import Drawn
 from experiments.studies.beyond.page import PAGE
 from experiments.studies.beyond.runs import COST_S, POLICIES, RESTART_S, UP_S, WORK_S
 from experiments.studies.same_jobs import relative
-from experiments.sweep.results import NoRuns, Results
+from experiments.sweep.results import Results, kept
 from policies.fractional_gpus.state import RULES
 from simulator.theory.reliability import best_interval_s, completion_s, daly_interval_s
 
@@ -109,6 +109,12 @@ def _failing(results: Results) -> Drawn:
     return Drawn(figure, pd.concat(found))
 
 
+@kept
+def allocated(results: Results) -> pd.DataFrame:
+    """GPUs allocated over GPUs asked for, %, one row a run, rule and arrived percentage."""
+    return results.where("run_filling").table("allocated")
+
+
 @PAGE.figure(
     "filling",
     "Shared GPUs: allocated over asked for (FGD, ATC 2023, Figure 9a)",
@@ -117,9 +123,7 @@ def _failing(results: Results) -> Drawn:
     "the released simulator reports at 100 % on the trace itself, moved apart a little.",
 )
 def _filling(results: Results) -> Drawn:
-    table = results.where("run_filling").table("allocated")
-    if table.empty:
-        raise NoRuns("no finished run of this figure")
+    table = allocated(results)
     points = intervals(table, ["rule", "arrived_percent"], "allocated_percent")
     figure, (ax,) = canvas(width=7.0, height=4.4)
     for k, rule in enumerate(RULES):

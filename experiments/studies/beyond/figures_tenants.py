@@ -11,7 +11,7 @@ from experiments.pictures.plots import canvas, draw_line, intervals, legend_belo
 from experiments.report.experiment import Drawn
 from experiments.studies.beyond.page import PAGE
 from experiments.studies.beyond.runs import TENANT_POLICIES, TENANTS
-from experiments.sweep.results import Results
+from experiments.sweep.results import Results, kept
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,16 +19,19 @@ if TYPE_CHECKING:
     from simulator.model.cluster import FloatArray
 
 
-def _waits(jobs: pd.DataFrame) -> pd.DataFrame:
-    """Mean time without GPUs of each tenant's jobs, h, by policy and seed."""
-    hours = jobs.assign(wait_h=jobs["total_wait_s"] / 3600)
-    means: pd.DataFrame = hours.groupby(["policy", "seed", "vc"])["wait_h"].mean().reset_index()
-    return means
+@kept
+def _by_tenant(results: Results) -> pd.DataFrame:
+    """Mean time without GPUs and GPU-hours of each tenant's jobs (``vc``), by policy and seed."""
+    jobs = results.where("run_scenario", study="tenants").table("jobs")
+    hours = jobs.assign(wait_h=jobs["total_wait_s"] / 3600, gpu_h=jobs["gpu_seconds"] / 3600)
+    of_tenant = hours.groupby(["policy", "seed", "vc"])
+    found: pd.DataFrame = of_tenant.agg({"wait_h": "mean", "gpu_h": "sum"}).reset_index()
+    return found
 
 
-def _envy_percent(runs: pd.DataFrame, jobs: pd.DataFrame) -> FloatArray:
+def _envy_percent(runs: pd.DataFrame, tenants: pd.DataFrame) -> FloatArray:
     """GPU-hours of envy in each run, in % of those that its jobs used."""
-    used = jobs.groupby(["policy", "seed"])["gpu_seconds"].sum() / 3600
+    used = tenants.groupby(["policy", "seed"])["gpu_h"].sum()
     own = pd.MultiIndex.from_frame(runs[["policy", "seed"]])
     envy = runs["envy_gpu_h"].to_numpy(dtype=float)
     return np.asarray(100 * envy / used.reindex(own).to_numpy())
@@ -52,11 +55,10 @@ def _from_zero(ax: Axes, table: pd.DataFrame) -> None:
 def tenants_figure(results: Results) -> Drawn:
     """Mean wait by tenant and policy; GPU-hours of envy over those used; the largest finish-time fairness."""
     runs = results.runs("run_scenario", study="tenants")
-    jobs = results.where("run_scenario", study="tenants").table("jobs")
-    waits = _waits(jobs)
-    runs["envy"] = _envy_percent(runs, jobs)
+    tenants = _by_tenant(results)
+    runs["envy"] = _envy_percent(runs, tenants)
     figure, axes = canvas(1, 3, width=4.4, height=4.2)
-    points = intervals(waits, ["policy", "vc"], "wait_h")
+    points = intervals(tenants, ["policy", "vc"], "wait_h")
     names = [name for name in TENANT_POLICIES if name in set(runs["policy"])]
     place = np.arange(len(names))
     for k, tenant in enumerate(TENANTS):

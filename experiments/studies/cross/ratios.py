@@ -12,7 +12,7 @@ import pandas as pd
 from experiments.studies.cross.comparison import ANDREAS, METHODS, WORKLOADS
 from experiments.studies.cross.studies import DISPATCHERS
 from experiments.studies.same_jobs import paired
-from experiments.sweep.results import NoRuns, Results
+from experiments.sweep.results import Results, kept
 from simulator.model.cluster import FloatArray
 from simulator.statistics import Estimate
 
@@ -26,12 +26,10 @@ EVERYWHERE = tuple(w for w in WORKLOADS if w not in ANDREAS)
 """Workloads that these methods can run."""
 
 
+@kept
 def methods_of_cells(results: Results) -> pd.DataFrame:
     """One row a workload, load, seed and method of the comparison; `NoRuns` where there is none."""
-    cells = results.where("run_cell").table("methods")
-    if cells.empty:
-        raise NoRuns("no cell of the comparison")
-    return cells
+    return results.where("run_cell").table("methods")
 
 
 def study(results: Results, name: str) -> pd.DataFrame:
@@ -39,12 +37,10 @@ def study(results: Results, name: str) -> pd.DataFrame:
     return results.runs("run_delayed" if name == "delays" else "run_scenario", study=name)
 
 
+@kept
 def over_bounds(results: Results) -> pd.DataFrame:
     """Column ``ratio``: total cost over the lower bound, by load, seed and method; `NoRuns` where there is none."""
-    table = results.where("run_bound").table("ratios")
-    if table.empty:
-        raise NoRuns("no run beside a bound")
-    return table
+    return results.where("run_bound").table("ratios")
 
 
 def value_of(method: str) -> str:

@@ -26,6 +26,7 @@ from experiments.studies.queueing.runs import (
 from experiments.studies.queueing.theory import (
     approximation_errors,
     class_response_s,
+    estimate_of,
     kingman_points,
     one_run,
     order_response_s,
@@ -206,15 +207,15 @@ def approximation(results: Results) -> Iterator[Claim]:
 @PAGE.rows
 def long_run(results: Results) -> Iterator[Claim]:
     """M/M/1: the mean wait from one run."""
-    waits, cut, estimate = one_run(results)
+    run = one_run(results)
     truth = mg1_mean_wait_s(rate_per_s(ONE_RUN_LOAD), LAWS["exponential"])
     yield judged(
         PAPER,
         "Pollaczek, Khinchine",
-        f"M/M/1 at load {ONE_RUN_LOAD:g}, mean wait from one run of {len(waits)} jobs (the first "
-        f"{cut} left out, 20 batch means)",
+        f"M/M/1 at load {ONE_RUN_LOAD:g}, mean wait from one run of {run['all_jobs'][0]} jobs (the first "
+        f"{run['warm_up'][0]} left out, 20 batch means)",
         amount(truth),
-        estimate,
+        estimate_of(run),
         unit="s",
         why="one run of a loaded queue is a small sample",
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
 from experiments.pictures.plots import PALETTE, PAPER, canvas, intervals, thousands
@@ -16,16 +15,22 @@ from experiments.studies.queueing.runs import (
     SERVICE_S,
 )
 from experiments.studies.queueing.theory import (
+    estimate_of,
     little_points,
     one_run,
     rate_per_s,
 )
-from experiments.sweep.results import NoRuns, Results
-from simulator.statistics import student
+from experiments.sweep.results import Results, kept
 from simulator.theory import (
     mg1_mean_wait_s,
     mm1_mean_number_at,
 )
+
+
+@kept
+def _paths(results: Results) -> pd.DataFrame:
+    """Jobs in the system over time, one row a load, run and time."""
+    return results.where("run_filling").table("paths")
 
 
 @PAGE.figure(
@@ -36,14 +41,12 @@ from simulator.theory import (
 )
 def figure_filling(results: Results) -> Drawn:
     """A queue that fills up from empty, mean of many runs."""
-    runs = results.where("run_filling")
-    if not runs.tasks:
-        raise NoRuns("no finished run of this figure")
-    figure, axes = canvas(1, len(runs.tasks), width=4.4, height=3.6)
+    of_all = _paths(results)
+    loads = [float(load) for load in of_all["load"].unique()]
+    figure, axes = canvas(1, len(loads), width=4.4, height=3.6)
     parts = []
-    for index, (ax, task) in enumerate(zip(axes, runs.tasks, strict=False)):
-        load = task.config["load"]
-        paths = runs.outcome(task).tables["paths"]
+    for index, (ax, load) in enumerate(zip(axes, loads, strict=False)):
+        paths = of_all[of_all["load"] == load]
         for run, path in paths[paths["run"] < 6].groupby("run"):
             label = "_one run" if run else "single runs"
             ax.plot(
@@ -52,7 +55,7 @@ def figure_filling(results: Results) -> Drawn:
         points = intervals(paths, ["time_s"], "number")
         points["theory"] = mm1_mean_number_at(rate_per_s(load), SERVICE_S, FILLING_S)
         hours = points["time_s"] / 3600
-        draw_formula(ax, hours, points["mean"], f"mean of {task.config['runs']} runs", index)
+        draw_formula(ax, hours, points["mean"], f"mean of {paths['run'].nunique()} runs", index)
         ax.fill_between(hours, points["low"], points["high"], color=PALETTE[index], alpha=0.25)
         ax.plot(hours, points["theory"], color=PAPER, label="Kolmogorov's equations")
         if load < 1:
@@ -71,15 +74,19 @@ def figure_filling(results: Results) -> Drawn:
 )
 def figure_one_run(results: Results) -> Drawn:
     """One long run: warm-up, batch means, and the formula."""
-    waits, cut, estimate = one_run(results)
-    size = len(waits) // 200
-    batches = waits[: 200 * size].reshape(200, size).mean(axis=1) / SERVICE_S
-    middle = (np.arange(200) + 0.5) * size
-    running = np.cumsum(waits)[size - 1 :: size][:200] / (np.arange(1, 201) * size) / SERVICE_S
+    run = one_run(results)
+    estimate, (cut, naive) = estimate_of(run), run.iloc[0][["warm_up", "naive_half_width"]]
+    batches, running, size = run["wait_s"] / SERVICE_S, run["running_s"] / SERVICE_S, run["jobs"][0]
     truth = mg1_mean_wait_s(rate_per_s(ONE_RUN_LOAD), LAWS["exponential"])
     figure, (ax,) = canvas(width=7.0, height=4.0)
-    ax.plot(middle, batches, color="#BBBBBB", linewidth=0.8, label=f"means of {size} jobs")
-    ax.plot(middle + size / 2, running, color=PALETTE[0], label="mean of all so far")
+    ax.plot(
+        run["jobs"] - size / 2,
+        batches,
+        color="#BBBBBB",
+        linewidth=0.8,
+        label=f"means of {size} jobs",
+    )
+    ax.plot(run["jobs"], running, color=PALETTE[0], label="mean of all so far")
     ax.axhspan(
         estimate.lower / SERVICE_S,
         estimate.upper / SERVICE_S,
@@ -88,8 +95,7 @@ def figure_one_run(results: Results) -> Drawn:
         label="all, 95 % interval by batch means",
     )
     ax.axhline(truth / SERVICE_S, color=PAPER, linestyle="--", label="Pollaczek-Khinchine")
-    ax.axvline(cut, color=PALETTE[2], linewidth=1.2, label=f"warm-up: {cut} jobs")
-    naive = student(waits[cut:])
+    ax.axvline(cut, color=PALETTE[2], linewidth=1.2, label=f"warm-up: {cut:.0f} jobs")
     thousands(ax.xaxis)
     ax.set(xlabel="jobs so far", ylabel="wait / mean service", ylim=(0, 1.3 * float(batches.max())))
     ax.legend(loc="upper right", ncols=2)
@@ -97,7 +103,7 @@ def figure_one_run(results: Results) -> Drawn:
         figure,
         pd.DataFrame(
             {
-                "jobs": middle + size / 2,
+                "jobs": run["jobs"],
                 "batch_mean": batches,
                 "running_mean": running,
                 "theory": truth / SERVICE_S,
@@ -107,7 +113,7 @@ def figure_one_run(results: Results) -> Drawn:
         ),
         {
             "caption": f"M/M/1 at load {ONE_RUN_LOAD:g} from empty. Waits that follow each other are alike: the interval "
-            f"by 20 batch means is {estimate.half_width / naive.half_width:.1f} times as wide as one that "
+            f"by 20 batch means is {estimate.half_width / naive:.1f} times as wide as one that "
             "takes them for independent. The first of 21 equal parts is the warm-up; an empty start is small "
             "beside the noise of so busy a queue."
         },

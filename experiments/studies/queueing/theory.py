@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import asdict
 
+import numpy as np
 import pandas as pd
 
 from experiments.pictures.plots import intervals
@@ -15,9 +16,9 @@ from experiments.studies.queueing.runs import (
     SERVICE_S,
     URGENT_SHARE,
 )
-from experiments.sweep.results import NoRuns
+from experiments.sweep.results import NoRuns, Results, kept
 from simulator.model.cluster import FloatArray
-from simulator.statistics import BATCHES, Estimate, steady_state_mean
+from simulator.statistics import BATCHES, Estimate, steady_state_mean, student
 from simulator.theory import (
     ggc_mean_wait_s,
     kingman_bound_s,
@@ -28,8 +29,8 @@ from simulator.theory import (
     response_run_length,
 )
 
-if TYPE_CHECKING:
-    from experiments.sweep.results import Results
+PARTS = 200
+"""Of the long run."""
 
 
 def rate_per_s(load: float, servers: int = 1) -> float:
@@ -60,15 +61,37 @@ def study(results: Results, name: str) -> pd.DataFrame:
     return results.runs("run_queue", study=name)
 
 
-def one_run(results: Results) -> tuple[FloatArray, int, Estimate]:
-    """Waits of the long run, s, the jobs of its warm-up and the mean with its interval; `NoRuns` without it."""
+@kept
+def one_run(results: Results) -> pd.DataFrame:
+    """The long run in 200 parts: ``jobs`` until the end, mean ``wait_s`` of the part and ``running_s`` of all so far.
+
+    The same in each row: the ``mean`` with its interval (`Estimate`), half the width of one that takes waits
+    for independent, ``all_jobs`` and those of the ``warm_up``. `NoRuns` without the run.
+    """
     runs = results.where("run_waits", load=ONE_RUN_LOAD)
     if not runs.tasks:
         raise NoRuns("no long run")
     waits = runs.outcome(runs.tasks[0]).tables["waits"]["wait_s"].to_numpy(dtype=float)
     length = response_run_length(rate_per_s(ONE_RUN_LOAD), LAWS["exponential"])
     estimate = steady_state_mean(waits, relaxation=length.relaxation_jobs)
-    return waits, len(waits) // (BATCHES + 1), estimate
+    warm_up, size = len(waits) // (BATCHES + 1), len(waits) // PARTS
+    jobs = size * np.arange(1, PARTS + 1)
+    return pd.DataFrame(
+        {
+            "jobs": jobs,
+            "wait_s": waits[: size * PARTS].reshape(PARTS, size).mean(axis=1),
+            "running_s": np.cumsum(waits)[jobs - 1] / jobs,
+            **asdict(estimate),
+            "naive_half_width": student(waits[warm_up:]).half_width,
+            "all_jobs": len(waits),
+            "warm_up": warm_up,
+        }
+    )
+
+
+def estimate_of(run: pd.DataFrame) -> Estimate:
+    """The mean wait of `one_run` with its interval, s."""
+    return Estimate(run["mean"][0], run["lower"][0], run["upper"][0], int(run["n"][0]))
 
 
 def little_points(results: Results) -> pd.DataFrame:
