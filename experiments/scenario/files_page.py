@@ -65,7 +65,7 @@ def _format(name: str, table: type[Trace]) -> Iterator[str]:
     yield f"### {name}\n\n{(inspect.getdoc(table) or '').partition(chr(10))[0]}\n"
     yield "| column | unit | value | meaning |"
     yield "|---|---|---|---|"
-    for c in table.columns:
+    for c in table.reads:
         shown = f"`{c.name}`" if c.required else f"`{c.name}`, optional"
         yield f"| {shown} | {c.unit} | {c.expected} | {c.meaning} |"
     yield f"\nExample:\n\n```text\n{table.example.strip()}\n```\n"

@@ -28,7 +28,7 @@ class AlibabaJobs(Trace):
 
     kind: Literal["alibaba"] = "alibaba"
 
-    columns = (*PODS, *TIMES)
+    reads = (*PODS, *TIMES)
     example = """\
 name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time
 openb-pod-0002,88000,327680,8,1000,,LS,Succeeded,300,800,310

@@ -28,7 +28,7 @@ class PaiTasks(Trace):
 
     kind: Literal["pai"] = "pai"
 
-    columns = (
+    reads = (
         InputColumn("job_name", "", "name of the job", "text", gives="job_id"),
         InputColumn("task_name", "", "not read", "text", empty=""),
         InputColumn("inst_num", "", "instances", "number", empty=1.0, at_least=0),
@@ -40,19 +40,19 @@ class PaiTasks(Trace):
         InputColumn("plan_gpu", "1/100 GPU", "GPUs of an instance", "number", empty=0.0, at_least=0),
         InputColumn("gpu_type", "", "GPUs that it had", "text", empty=""),
     )  # fmt: skip
-    layout = Layout("10 fields of pai_task_table", {10: [c.name for c in columns]})
+    layout = Layout("10 fields of pai_task_table", {10: [c.name for c in reads]})
     example = "00ca0d8f,tensorflow,2.0,Terminated,5058922.0,5058956.0,600.0,29.296875,100.0,MISC\n"
 
     @classmethod
     def likeness(cls, text: str) -> float:
         """Its header, or ten fields with a status."""
         first = text.partition("\n")[0].split(",")
-        headless = len(first) == len(cls.columns) and first[3].strip() in STATUSES
+        headless = len(first) == len(cls.reads) and first[3].strip() in STATUSES
         return float(headless or cls._with_header(text))
 
     @classmethod
     def _with_header(cls, text: str) -> bool:
-        return Layout().likeness(text, cls.columns) == 1
+        return Layout().likeness(text, cls.reads) == 1
 
     def table(self) -> Table:
         """One row a job, with sums and times of its tasks."""
@@ -61,7 +61,7 @@ class PaiTasks(Trace):
         path = Path(self.path)
         text = read_input(path, "pai_task_table").decode("utf-8-sig", errors="replace")
         layout = Layout() if self._with_header(text[:10_000].lstrip()) else self.layout
-        tasks = Table.read(path, self.columns, layout)
+        tasks = Table.read(path, self.reads, layout)
         start_s, end_s = tasks.numbers("start_time"), tasks.numbers("end_time")
         tasks.require("end_time", ~(end_s < start_s), "a time not before start_time")
         of_job = pd.factorize(pd.Series(tasks.texts("job_name")))[0]
@@ -117,7 +117,7 @@ class PaiJobs(Trace):
 
     kind: Literal["pai-jobs"] = "pai-jobs"
 
-    columns = (
+    reads = (
         InputColumn("job_id", "", "name of the job", "text", unique=True, gives="job_id"),
         InputColumn("submit_time", "s", "time of submission", "number", gives="submit_s"),
         InputColumn("duration", "s", "time that it ran", "number", empty=0.0, at_least=0,

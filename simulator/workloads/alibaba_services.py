@@ -24,7 +24,7 @@ class DlrmInstances(Trace):
 
     kind: Literal["alibaba-2025"] = "alibaba-2025"
 
-    columns = (
+    reads = (
         InputColumn("instance_sn", "", "name of the instance", "text", unique=True, gives="job_id"),
         InputColumn("app_name", "", "service", "text", empty="", gives="user"),
         InputColumn("cpu_request", "", "CPUs", "number", at_least=0, gives="num_cpus"),
@@ -78,7 +78,7 @@ class SpotJobs(Trace):
 
     kind: Literal["alibaba-2026-spot"] = "alibaba-2026-spot"
 
-    columns = (
+    reads = (
         InputColumn("job_name", "", "name of the job", "text", unique=True, gives="job_id"),
         InputColumn("organization", "", "owner", "text", empty="", gives="user"),
         InputColumn("gpu_model", "", "GPUs that it asks for", "text", empty=""),

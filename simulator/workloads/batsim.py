@@ -21,7 +21,7 @@ class BatsimJobs(JsonTrace):
 
     kind: Literal["batsim"] = "batsim"
 
-    columns = (
+    reads = (
         InputColumn("id", "", "name of the job", "text", unique=True, gives="job_id"),
         InputColumn("subtime", "s", "time of submission", "number", at_least=0, gives="submit_s"),
         InputColumn("res", "", "resources, read as GPUs", "integer", at_least=0, gives="num_gpus"),

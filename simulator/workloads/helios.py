@@ -22,7 +22,7 @@ class HeliosJobs(Trace):
 
     kind: Literal["helios"] = "helios"
 
-    columns = (
+    reads = (
         InputColumn("job_id", "", "name of the job", "text", unique=True, gives="job_id"),
         InputColumn("user", "", "owner", "text", empty="", gives="user"),
         InputColumn("vc", "", "virtual cluster", "text", required=False, empty="", gives="vc"),

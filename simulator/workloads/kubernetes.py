@@ -32,7 +32,7 @@ class KubernetesJobs(JsonTrace):
 
     kind: Literal["kubernetes"] = "kubernetes"
 
-    columns = (
+    reads = (
         InputColumn("kind", "", "Job or Workload", "text"),
         InputColumn("name", "", "namespace/name", "text", unique=True, gives="job_id"),
         InputColumn("creationTimestamp", "", "time of submission", "date", gives="submit_s"),

@@ -80,7 +80,7 @@ class PhillyJobs(Trace):
     attempts: bool = False
     """jobs fail where they failed in the log, and run again"""
 
-    columns = COLUMNS
+    reads = COLUMNS
     example = """\
 [{"jobid": "application_1", "submitted_time": "2017-10-01 10:00:00", "status": "Pass",
   "vc": "vc1", "user": "u1", "attempts": [

@@ -16,7 +16,7 @@ class CsvJobs(Trace):
 
     kind: Literal["csv"] = "csv"
 
-    columns = (
+    reads = (
         InputColumn("job_id", "", "name of the job", "text", unique=True, gives="job_id"),
         InputColumn("submit_time_s", "s", "time of submission", "number", at_least=0, gives="submit_s"),
         InputColumn("duration_s", "s", "time on its GPUs", "number", more_than=0, gives="duration_s"),

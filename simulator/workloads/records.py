@@ -2,7 +2,7 @@
 
 class Mine(JsonTrace):
     marks = ('"begun"', '"slots"')
-    columns = (InputColumn("id", "", "name", "text", gives="job_id"), ..)
+    reads = (InputColumn("id", "", "name", "text", gives="job_id"), ..)
 
     def rows(self, document):
         return [{"id": as_text(at(job, "meta.id")), ..} for job in each_at(document, "jobs")]
@@ -88,4 +88,4 @@ class JsonTrace(Trace):
         rows = self.rows(read_json(path, self.written))
         if not rows:
             raise InputError(f"{path}: no list of jobs, expected {self.written}")
-        return records_table(path, self.columns, rows)
+        return records_table(path, self.reads, rows)

@@ -41,7 +41,7 @@ class SlurmJobs(Trace):
     waits_from: Literal["submit", "eligible"] = "submit"
     """from when a job waits: from its submission, or from when it could start (Eligible)"""
 
-    columns = (
+    reads = (
         InputColumn("JobID", "", "number of the job", "text"),
         InputColumn("Submit", "", "time of submission", "date", empty=np.nan),
         InputColumn("Eligible", "", "from when it could start", "date", required=False, empty=np.nan),
@@ -76,7 +76,7 @@ JobID|Submit|Start|End|State|AllocTRES|User|Partition
         """The rows of jobs, without those of their steps; what is unknown is empty."""
         path = Path(self.path)
         if read_input(path, "the output of sacct").lstrip()[:1] == b"{":
-            table = records_table(path, self.columns, slurm_rows(path))
+            table = records_table(path, self.reads, slurm_rows(path))
         else:
             table = super().table()
         if not {"AllocTRES", "ReqTRES", "AllocGPUS"} & set(table.frame):

@@ -47,7 +47,7 @@ class SwfJobs(Trace):
 
     kind: Literal["swf"] = "swf"
 
-    columns = COLUMNS
+    reads = COLUMNS
     layout = Layout(
         "18 numbers (SWF)", {18: [c.name for c in COLUMNS]}, separator=None, comment=";"
     )

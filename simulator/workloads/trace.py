@@ -4,7 +4,7 @@ class Mine(Trace):
     "Jobs of a log of mine."
 
     kind: Literal["mine"] = "mine"
-    columns = (InputColumn("name", "", "name", "text", gives="job_id"), ..)
+    reads = (InputColumn("name", "", "name", "text", gives="job_id"), ..)
     example = "name,begun,ran_min,gpus\\na,0,60,2\\n"
 """
 
@@ -35,7 +35,7 @@ class Trace(Modelled, Redrawn):
 
     Attributes
     ----------
-    columns : what is read of each job; with ``gives``, what it becomes.
+    reads : what is read of each job; with ``gives``, what it becomes.
     layout : how the file is written.
     example : a file with one job.
     is_log : whether the file tells what ran: jobs without a duration or a GPU are then left out with a
@@ -56,7 +56,7 @@ class Trace(Modelled, Redrawn):
     split: Split | None = Field(default=None, examples=[[20, 70, 10]])
     """shares of image, language and speech models, for speeds by CPUs and memory"""
 
-    columns: ClassVar[tuple[InputColumn, ...]]
+    reads: ClassVar[tuple[InputColumn, ...]]
     layout: ClassVar[Layout] = HEADER
     example: ClassVar[str]
     is_log: ClassVar[bool] = True
@@ -66,15 +66,15 @@ class Trace(Modelled, Redrawn):
     @classmethod
     def likeness(cls, text: str) -> float:
         """Likeness of a file to this format, from 0 to 1, by its first characters."""
-        return cls.layout.likeness(text, cls.columns)
+        return cls.layout.likeness(text, cls.reads)
 
     def table(self) -> Table:
         """The rows of the file."""
-        return Table.read(self.path, self.columns, self.layout)
+        return Table.read(self.path, self.reads, self.layout)
 
     def parse(self, table: Table) -> dict[str, Any]:
         """Columns of `Workload`, a value a row; duration_s and num_gpus among them."""
-        return {c.gives: table.values(c.name) for c in self.columns if c.gives}
+        return {c.gives: table.values(c.name) for c in self.reads if c.gives}
 
     def notes(self, table: Table, kept: npt.NDArray[np.bool_]) -> Mapping[str, int]:
         """Further notes on the rows that are kept: words, and how many rows."""
@@ -94,7 +94,7 @@ class Trace(Modelled, Redrawn):
         columns = self.parse(table)
         if self.is_log:
             return self._that_ran(table, **columns)
-        key = next(c.name for c in self.columns if c.gives == "submit_s")
+        key = next(c.name for c in self.reads if c.gives == "submit_s")
         times = FixedDuration(columns.pop("duration_s"), columns.pop("num_gpus"))
         jobs = by_submission(table.path, key, columns.pop("submit_s"), times, **columns)
         unused = ", ".join(table.ignored)

@@ -36,7 +36,7 @@ def test_the_example_of_a_format_is_read(tmp_path, form):
     path = written(tmp_path, form.example)
     assert len(form(path=path).read()) == 1
     assert recognised(path) == form(path=path).kind
-    assert all(column.meaning for column in form.columns)
+    assert all(column.meaning for column in form.reads)
 
 
 @pytest.mark.parametrize("form", FORMATS)
