@@ -23,7 +23,7 @@ def fitted(
     workload: Workload, own_cluster: Cluster | None, scenario: Scenario
 ) -> tuple[Workload, Cluster]:
     """The workload as it runs on the machines asked for, and these."""
-    from simulator.workloads.fits import check_fits
+    from simulator.workloads.fits import check_fits, sized
     from simulator.workloads.reshaping import time_shared
 
     with at_key("cluster"):
@@ -33,7 +33,10 @@ def fitted(
     if rules is not None:
         workload, cluster = _adapted(workload, own_cluster, cluster, rules, scenario.seed)
         cluster = _with_features(cluster, scenario)  # its prices are new
+    oversized = getattr(scenario.workload, "oversized", None)
     try:
+        if oversized in ("leave-out", "clip"):
+            workload = sized(workload, cluster, oversized)
         if rules is not None and rules.sensitivity is not None:
             pass  # done, or not wanted
         elif any(workload.model) and _is_fixed_demand(workload) and not cluster.is_configurable:
@@ -46,7 +49,9 @@ def fitted(
         raise
     except InputError as error:
         path = getattr(scenario.workload, "path", "")
-        raise KeyedError("workload", f"{path}: {error}" if path else str(error)) from None
+        hint = '; workload.oversized = "leave-out" or "clip"' if oversized == "refuse" else ""
+        text = f"{path}: {error}" if path else str(error)
+        raise KeyedError("workload", text + hint) from None
     return workload, cluster
 
 

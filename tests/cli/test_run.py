@@ -114,8 +114,8 @@ def test_models_in_the_csv_bring_their_sensitivity(tmp_path):
     ("text", "complaint"),
     [
         ("", "empty"),
-        ("job_id,submit_time_s,duration_s,gpus\na,0,1,1\n", "num_gpus"),
-        (f"{HEAD}\na,0,nan,1\n", "duration_s"),
+        ("job_id,submit_time_s,duration_s,cards\na,0,1,1\n", "num_gpus"),
+        (f"{HEAD}\na,0,x,1\n", "duration_s"),
         (f"{HEAD}\na,0,5,99\n", "99"),
         (f"{HEAD},model\na,0,5,1,resnet9000\n", "resnet9000"),
     ],
