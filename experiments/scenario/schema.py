@@ -221,12 +221,16 @@ def read_scenario(path: Path | str) -> Scenario:
     InputError
         One line: file, key, value, what was expected.
     """
-    path = Path(path)
+    return validated(Scenario, read_keys(Path(path)), str(path))
+
+
+def read_keys(path: Path) -> dict[str, Any]:
+    """The keys of a scenario file as it has them, not checked yet; paths in it are relative to the file."""
     raw = read_toml(path)
     _expect_no_other_kind(raw, path)
     for table, key in file_keys(raw):
         table[key] = str(path.parent / table[key])
-    return validated(Scenario, raw, str(path))
+    return raw
 
 
 def _expect_no_other_kind(raw: Mapping[str, Any], path: Path) -> None:

@@ -276,6 +276,28 @@ def test_bad_scenarios_are_one_line(tmp_path, text, complaint):
 
 
 @pytest.mark.parametrize(
+    ("text", "setting", "complaint"),
+    [
+        ('policy = "fifo"', "cluster.num_nodes=2", "workload"),
+        (HIERARCHICAL, "cluster=3", "cluster"),
+        (f"{HIERARCHICAL}[cluster]\nnum_nodes = 4", "seed=2", "cluster"),
+        (f'{HIERARCHICAL}[cluster]\nkind = "nodes"', "seed=2", "cluster.num_nodes: missing"),
+        ('policy = "fifo"\nworkload = 3', "cluster.num_nodes=2", "workload"),
+    ],
+)
+def test_bad_scenarios_with_options_are_one_line(tmp_path, text, setting, complaint):
+    path = write_jobs(tmp_path / "scenario.toml", text)
+    line = refused("run", path, "--set", setting, "--out", tmp_path / "out")
+    assert f"scenario.toml with options: {complaint}" in line
+
+
+def test_an_option_mends_a_key_of_the_file(tmp_path):
+    """The keys of file and options are checked once, together."""
+    few = write_jobs(tmp_path / "scenario.toml", f"{HIERARCHICAL}num_nodes = -1")
+    done("run", few, "--set", "workload.num_nodes=1", "--out", tmp_path / "out")
+
+
+@pytest.mark.parametrize(
     ("command", "example", "said"),
     [
         ("run", "sweep_small", "holds a sweep, expected a scenario; try: schedlab sweep run "),
