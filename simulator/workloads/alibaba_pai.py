@@ -87,6 +87,7 @@ class PaiTasks(Trace):
             "job_id": table.texts("job_name"), "submit_s": begin_s,
             "duration_s": _of(table, "last_s") - begin_s, "num_gpus": _of(table, "plan_gpu") / _PER_CENT,
             "num_cpus": _of(table, "plan_cpu") / _PER_CENT, "memory_gb": _of(table, "plan_mem"),
+            "gpu_type": table.texts("gpu_type"),
         }  # fmt: skip
 
     def left_out(self, table: Table) -> Mapping[str, Any]:
@@ -125,7 +126,8 @@ class PaiJobs(Trace):
         InputColumn("num_gpu", "", "GPUs of an instance, parts as well", "number", empty=0.0, at_least=0),
         InputColumn("num_cpu", "", "CPUs of an instance", "number", empty=0.0, at_least=0),
         InputColumn("user", "", "owner", "text", required=False, empty="", gives="user"),
-        InputColumn("gpu_type", "", "GPUs that it asks for", "text", required=False, empty=""),
+        InputColumn("gpu_type", "", "GPUs that it asks for", "text", required=False, empty="",
+                    gives="gpu_type"),
         InputColumn("group_gpu_dur", "s", "predicted duration", "number", required=False,
                     empty=np.nan),
     )  # fmt: skip

@@ -117,6 +117,7 @@ class GavelJobs(Trace):
             "duration_s": duration_s,
             "due_s": np.where(slo > 0, arrival_s + slo * duration_s, np.inf),
             "job_id": [str(j) for j in range(len(table))],
+            "gpu_type": [self.gpu_type] * len(table),
         }
 
 

@@ -77,6 +77,8 @@ class CsvJobs(Trace):
         InputColumn("vc", "", "virtual cluster", "text", required=False, empty="",
                     aliases=_names("virtual_cluster partition"), gives="vc"),
         InputColumn("qos", "", "quality of service", "text", required=False, empty="", gives="qos"),
+        InputColumn("gpu_type", "", "GPUs that the duration was taken on", "text", required=False,
+                    empty="", gives="gpu_type"),
     )  # fmt: skip
     example = """\
 job_id,submit_time_s,duration_s,num_gpus,model,due_s

@@ -14,7 +14,7 @@ from simulator.files.inputs import read_input
 from simulator.model.cluster import FloatArray
 from simulator.workloads.records import records_table
 from simulator.workloads.slurm_json import slurm_rows
-from simulator.workloads.slurm_text import UNLIMITED, amount_of, gpus_of, seconds_of
+from simulator.workloads.slurm_text import UNLIMITED, amount_of, gpu_type_of, gpus_of, seconds_of
 from simulator.workloads.tables import InputColumn, Table
 from simulator.workloads.trace import Trace
 
@@ -109,6 +109,7 @@ JobID|Submit|Start|End|State|AllocTRES|User|Partition
             "requested_s": _limits_s(table, no_run),
             "num_cpus": _each(held, lambda text: amount_of(text, "cpu")),
             "memory_gb": _each(held, lambda text: amount_of(text, "mem") / 1e9),
+            "gpu_type": [gpu_type_of(text) for text in held],
         }  # fmt: skip
 
     def left_out(self, table: Table) -> Mapping[str, Any]:
