@@ -141,11 +141,16 @@ class Damage(FeatureRecord):
         """Counts of faults, as scalars.
 
         ``goodput`` is the part of the GPU-seconds held by jobs that was work and was not lost.
+        ``effective_training_ratio`` is the same work over the GPU-seconds that the jobs would have held without a
+        break from first start to end, at their mean GPUs: waiting for a repair or for GPUs counts.
         ``availability`` is the part of the node-seconds, from the first submission to the last
         completion, in which a node was up.
         """
         lost, overhead = float(self.lost_gpu_s.sum()), float(self.overhead_gpu_s.sum())
         held, span_s = float(run.gpu_seconds.sum()), run.makespan_s * run.cluster.num_nodes
+        ran = run.running_s > 0
+        from_start_s = (run.completion_s - run.first_start_s)[ran]
+        without_break = float((run.gpu_seconds[ran] / run.running_s[ran] * from_start_s).sum())
         return {
             "outages": int(self.outages.sum()),
             "job_failures": int(self.failures.sum()),
@@ -153,6 +158,9 @@ class Damage(FeatureRecord):
             "lost_gpu_h": lost / SECONDS_PER_HOUR,
             "overhead_gpu_h": overhead / SECONDS_PER_HOUR,
             "goodput": 1 - (lost + overhead) / held if held else None,
+            "effective_training_ratio": (held - lost - overhead) / without_break
+            if without_break
+            else None,
             "availability": 1 - float(self.down_s.sum()) / span_s if span_s else None,
         }
 
