@@ -340,11 +340,36 @@ class Controller:
             self._changed(share.node, node)
         if self._is_fixed:
             self.free_gpus_total += execution.gpus
-        if now_s > execution.start_s and simulation.schedule is not None:
-            simulation.schedule.add(execution.shares, execution.start_s, now_s)
+        self._log(execution, execution.shares)
         for on_release in simulation.hooks["on_release"]:
             on_release(execution, cause)
         self._others_may_change(execution)
+
+    def exchange(self, execution: Execution, old: int, new: int) -> None:
+        """A running job takes one node in place of another, and keeps its other nodes."""
+        job, gpus_of, now_s = execution.job, execution.gpus_of, self.clock.now
+        shares = list(execution.shares)
+        index = next(i for i, share in enumerate(shares) if share.node == old)
+        self._log(execution, (shares[index],))
+        shares[index] = shares[index]._replace(node=new)
+        self._node(old).remove(job, gpus_of, now_s)
+        self._node(new).add(shares[index], gpus_of, now_s)
+        for node in (old, new):
+            self._changed(node, self._node(node))
+        execution.joined_s.pop(old, None)
+        execution.joined_s[new] = now_s
+        execution.shares = self.running[job] = tuple(shares)
+
+    def _log(self, execution: Execution, shares: tuple[Placement, ...]) -> None:
+        """Note in the schedule that a job has held these shares until now."""
+        schedule, start_s, now_s = self.simulation.schedule, execution.start_s, self.clock.now
+        if schedule is None:
+            return
+        if execution.joined_s:
+            for share in shares:
+                schedule.add((share,), execution.joined_s.get(share.node, start_s), now_s)
+        else:
+            schedule.add(shares, start_s, now_s)
 
     def _others_may_change(self, execution: Execution) -> None:
         """Other jobs may run at another rate, now that this one has come or gone."""
@@ -369,13 +394,21 @@ class Controller:
                 self.stop(self.executions[job], cause)
         for n in nodes:
             self._node(n).go_down(self.clock.now)
-        self.down.update(nodes)
-        self._look_again(nodes, "on_nodes_down")
+        self.withhold(nodes)
 
     def bring_up(self, nodes: Sequence[int]) -> None:
         """Nodes are up again, empty."""
         for n in nodes:
             self._node(n).come_up(self.clock.now)
+        self.offer(nodes)
+
+    def withhold(self, nodes: Sequence[int]) -> None:
+        """Keep empty nodes from the policy; those that are up stay open, and cost."""
+        self.down.update(nodes)
+        self._look_again(nodes, "on_nodes_down")
+
+    def offer(self, nodes: Sequence[int]) -> None:
+        """Let the policy have nodes again."""
         self.down.difference_update(nodes)
         self._look_again(nodes, "on_nodes_up")
 

@@ -20,7 +20,13 @@ from simulator.features.colocation.keys import ColocationKeys
 from simulator.features.colocation.run_time import ColocatedJobs
 from simulator.features.colocation.spec import Colocation
 from simulator.features.failures import checkpoints, jobs, spec
-from simulator.features.failures.keys import CheckpointKeys, FailureKeys, FailureTable, failures_of
+from simulator.features.failures.keys import (
+    CheckpointKeys,
+    FailureKeys,
+    FailureTable,
+    ReliabilityKeys,
+    failures_of,
+)
 from simulator.features.failures.spec import Failures
 from simulator.features.maintenance import MaintenanceKeys
 from simulator.features.network import Network, NetworkKeys, NetworkSlowdown
@@ -47,7 +53,7 @@ GROUP = "schedlab.features"
 """Entry points of features."""
 
 KEYS: tuple[type[FeatureTable], ...] = (
-    PredictionKeys, FailureKeys, CheckpointKeys, MaintenanceKeys, SpotKeys, TenantKeys, AdmissionKeys,
+    PredictionKeys, FailureKeys, ReliabilityKeys, CheckpointKeys, MaintenanceKeys, SpotKeys, TenantKeys, AdmissionKeys,
     ColocationKeys, NetworkKeys,
 )  # fmt: skip
 """Tables of the features that are here."""

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simulator.core.logs import first_shares
 from simulator.core.record import RunRecord
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.schema import Derived, Schema
@@ -68,8 +67,12 @@ def timeline(record: RunRecord) -> Timeline | None:
         sums = np.bincount(np.searchsorted(times, at_s), amounts, len(times)).cumsum()
         return np.asarray(sums, dtype=np.float64)
 
-    first = first_shares(shares["job"], start_s)
-    running = count(start_s[first]) - count(end_s[first])
+    # A job runs while it holds any share; where one share follows another at an instant, it goes on.
+    at_s, sign = np.concatenate([start_s, end_s]), np.repeat([1, -1], len(start_s))
+    order = np.lexsort((-sign, at_s, np.tile(shares["job"], 2)))
+    held, sign = sign[order].cumsum(), sign[order]
+    begins, ends = (held == 1) & (sign == 1), held == 0
+    running = count(at_s[order[begins]]) - count(at_s[order[ends]])
     queue = count(submit_s) - count(completion_s) - running
     gpus = total(start_s, shares["gpus"]) - total(end_s, shares["gpus"])
     power_kw = states.idle_kw + total(states.time_s, states.power_kw)
