@@ -1,17 +1,21 @@
 """``data/gpu_speeds.csv`` anew, from published points: the relative speeds of networks on types of GPU.
 
 python -m benchmarks.gpu_speeds          prints the table
+
+Types of ``data/gpu_throughputs.csv`` have measured speeds, on several GPUs as well. Those of its newer
+software are chained to the older by `LINK`, which was measured with both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
 
 from simulator.files.bundled import read_table, records
 from simulator.workloads.dnn_models import REFERENCE
+from simulator.workloads.gpu_types import gpu_type_name
 from simulator.workloads.synergy import dnn_models
 
 MEASURED = {"alexnet": "alexnet", "resnet50": "resnet50", "deepspeech": "deepspeech"}
@@ -27,15 +31,84 @@ ANCHOR = "GTX 1080Ti"
 """The type that joins the measured ones of Table II to the V100 by data sheet."""
 
 
+OLDER, NEWER = "22.10 and later", "24.10"
+"""Versions of the software (NVIDIA's containers) of ``data/gpu_throughputs.csv``."""
+
+LINK = "H100"
+"""The type that joins the two versions."""
+
+NOT_SCALED = ("bert_base_squad", "tacotron2")
+"""Networks whose throughputs on several GPUs are left out: up to 2.7 times, or down to 0.3 times, that of as many alone."""
+
+STAND_INS = {
+    "resnet50": ("resnet50",),
+    "gnmt": ("gnmt",),
+    "transformer": ("transformerxlbase",),
+    "convolution": ("ssd", "resnet50"),
+    "recurrent": ("gnmt",),
+}
+"""Measured networks that stand for one of Synergy's by its name, else by its family."""
+
+
 def speeds() -> pd.DataFrame:
-    """``data/gpu_speeds.csv`` from what was published: network, gpu_type, relative_speed, basis."""
+    """``data/gpu_speeds.csv`` from what was published: network, gpu_type, gpus, relative_speed, basis."""
     families = {r["network"]: r["family"] for r in records(read_table("network_gradients.csv"))}
-    rows = []
-    for name in dnn_models():
-        for row in records(read_table("gpu_types.csv")):
-            value, basis = _speed(name, families[name], row["gpu_type"])
-            rows.append((name, row["gpu_type"], float(f"{value:.4g}"), basis))
-    return pd.DataFrame(rows, columns=["network", "gpu_type", "relative_speed", "basis"])
+    measured = measured_speeds()
+    own = {network for network, _, _ in measured}
+    rows: list[tuple[str, str, int, float, str]] = []
+    for name in [*dnn_models(), *sorted(own - {*dnn_models()})]:
+        for gpu_type in read_table("gpu_types.csv")["gpu_type"]:
+            of = STAND_INS.get(name) or STAND_INS.get(families.get(name, "")) or (name,)
+            for gpus in (1, 2, 4, 8) if gpu_type != REFERENCE else ():
+                if all((n, gpu_type, gpus) in measured for n in of):
+                    found = [measured[n, gpu_type, gpus] for n in of]
+                    value = _geometric_mean([v for v, _ in found])
+                    basis = " and ".join(dict.fromkeys(b for _, b in found))
+                    basis += "" if of == (name,) else ": " + " ".join(of)
+                    rows.append((name, gpu_type, gpus, value, basis))
+            if gpu_type == REFERENCE:
+                rows.append((name, gpu_type, 1, 1.0, "reference"))
+            elif not any(gpu_type == t for _, t, _ in measured) and name in families:
+                value, basis = _speed(name, families[name], gpu_type)
+                rows.append((name, gpu_type, 1, value, basis))
+    table = pd.DataFrame(rows, columns=["network", "gpu_type", "gpus", "relative_speed", "basis"])
+    return table.assign(relative_speed=[float(f"{v:.4g}") for v in table["relative_speed"]])
+
+
+def measured_speeds() -> dict[tuple[str, str, int], tuple[float, str]]:
+    """Speed over that of one `REFERENCE`, and its basis, by measured network, type and number of GPUs.
+
+    On the newer software: the network's speed on `LINK` with the older, times its ratio to `LINK` with the
+    newer. A network without figures there has the geometric mean ratio of the others, to `LINK` on one GPU and
+    to one GPU on several.
+    """
+    table = read_table("gpu_throughputs.csv")
+    table["gpu_type"] = table["gpu_type"].map(gpu_type_name)
+    table = table.set_index(["software", "gpu_type", "num_gpus"]).drop(columns="machines")
+    older, newer = table.loc[OLDER], table.loc[NEWER]
+    found: dict[tuple[str, str, int], tuple[float, str]] = {}
+    for (gpu_type, gpus), row in (older / older.loc[REFERENCE, 1]).iterrows():
+        for network in _scaled(row.index, gpus):
+            found[network, gpu_type, gpus] = float(row[network]), "measured"
+    for (gpu_type, gpus), row in (newer / newer.loc[LINK, 1]).iterrows():
+        if gpu_type in older.index.get_level_values(0):
+            continue
+        row = row[_scaled(row.index, gpus)]
+        alone = newer.loc[(gpu_type if gpus > 1 else LINK), 1] / newer.loc[LINK, 1]
+        mean = _geometric_mean((row / alone).dropna().to_list())
+        for network, ratio in row.items():
+            start = found[network, gpu_type if gpus > 1 else LINK, 1][0]
+            if np.isnan(ratio):
+                basis = f"measured, chained by {LINK} and other networks"
+                found[network, gpu_type, gpus] = start * mean, basis
+            else:
+                value = found[network, LINK, 1][0] * float(ratio)
+                found[network, gpu_type, gpus] = value, f"measured, chained by {LINK}"
+    return found
+
+
+def _scaled(networks: Iterable[str], gpus: int) -> list[str]:
+    return [n for n in networks if gpus == 1 or n not in NOT_SCALED]
 
 
 def _speed(name: str, family: str, gpu_type: str) -> tuple[float, str]:
@@ -45,8 +118,6 @@ def _speed(name: str, family: str, gpu_type: str) -> tuple[float, str]:
         for row in records(read_table("throughput_fit.csv"))
         if row["parameter"] == "time_per_sample"
     }
-    if gpu_type == REFERENCE:
-        return 1.0, "reference"
     if gpu_type == "T4":
         pairs = T4_PAIRS[family]
         return _geometric_mean([_measured_on_t4(p) for p in pairs]), "andreas: " + " ".join(pairs)

@@ -127,7 +127,10 @@ def _run(words: list[str], debug: bool) -> int:
         _complain(found, error if debug and found else None)
         return error.exit_code
     except (InputError, InfeasibleDecision) as error:
+        further = getattr(error, "__notes__", [])  # the next rows that cannot be read
         _complain(f"schedlab: {error}", error if debug else None)
+        for note in () if debug else further:
+            _complain(f"schedlab: {note}")
         return 2
     except BrokenPipeError:
         raise

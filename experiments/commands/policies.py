@@ -103,15 +103,17 @@ def _print_one(console: Console, name: str) -> None:
 
 
 def _of_packages() -> list[str]:
-    """Dispatchers and kinds of workload: the built-in names, and one line for each that a package registers."""
+    """GPU types, dispatchers and kinds of workload: the built-in names, and one line for each that a package registers."""
     import inspect
 
     from experiments.scenario.build import DISPATCHER_GROUP
     from simulator.core.dispatchers import DISPATCHERS
     from simulator.plugins import installed, loaded
+    from simulator.workloads.gpu_types import gpu_types
     from simulator.workloads.registry import KINDS, kinds
 
-    lines = [f"Dispatchers (key dispatcher): {', '.join(DISPATCHERS)}."]
+    lines = [f"GPU types (key cluster.gpu_type): {', '.join(gpu_types())}."]
+    lines += [f"Dispatchers (key dispatcher): {', '.join(DISPATCHERS)}."]
     for entry in installed(DISPATCHER_GROUP):
         try:
             found = loaded(entry, "dispatcher")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast, get_args
 
-from experiments.files import replacing, write_whole
+from experiments.files import write_whole
 from experiments.papers.registry import chosen_papers, load, papers
-from experiments.report.contents import RUNS, VERDICTS, Claim, Figure, Paper, Scale, Text
+from experiments.report.contents import VERDICTS, Claim, Figure, Paper, Scale, Text
 from experiments.report.outcomes import OUTCOMES
 from simulator.errors import InputError
 
@@ -62,10 +63,7 @@ def reproduce(
     from experiments.sweep.runner import exit_code, run_tasks
     from experiments.sweep.store import Store
 
-    if scale not in get_args(Scale):
-        raise InputError(f"--scale: got {scale!r}, expected one of {', '.join(get_args(Scale))}")
-    tasks = {paper: load(paper).tasks(cast(Scale, scale)) for paper in chosen_papers(names)}
-    tasks = dict(sorted(tasks.items(), key=lambda page: _cost_s(page[1])))
+    tasks = dict(sorted(_tasks(names, scale).items(), key=lambda page: _cost_s(page[1])))
     folder = out or Path("results") / scale
     count = workers or os.cpu_count() or 1
     # The page for a class goes with the queueing laboratory.
@@ -91,10 +89,17 @@ def reproduce(
             if lesson:
                 write_classroom(Results(store, lesson, scale), folder / "classroom.html")
             problems = drawing.problems()
-        _report(folder, scale, summary.done, summary.failed, summary.wall_s, problems)
+        print(f"{summary.done} runs done, {summary.failed} failed, in {summary.wall_s:.0f} s")
+        _report(folder, scale, problems)
         return 1 if summary.failed or problems else 0
 
     return exit_code(work)
+
+
+def _tasks(names: Sequence[str], scale: str) -> dict[Paper, list[Task]]:
+    if scale not in get_args(Scale):
+        raise InputError(f"--scale: got {scale!r}, expected one of {', '.join(get_args(Scale))}")
+    return {paper: load(paper).tasks(cast(Scale, scale)) for paper in chosen_papers(names)}
 
 
 def _cost_s(tasks: Sequence[Task]) -> float:
@@ -152,60 +157,94 @@ def draw_paper(paper: Paper, tasks: Sequence[Task], scale: str, out: str) -> lis
     The tasks are those that were run, keys included, whatever has been edited meanwhile.
     An error in one paper's drawings is reported on its page and keeps no other paper from its own.
     """
+    import hashlib
+
+    from experiments.report.kept import write_results
+    from experiments.report.site import write_page, write_site
+    from experiments.sweep.results import Results
+    from experiments.sweep.store import Store
+
+    with Store(Path(out) / "store") as store:
+        results = Results(store, tasks, scale)
+        page = _page(paper, results, Path(out))
+        versions = "".join(sorted({task.code for task in results.tasks}))
+        code = hashlib.sha256(versions.encode()).hexdigest()[:12]
+        write_results(results, Path(out) / paper.name)
+        write_page(Path(out), replace(page, code=code))
+    write_site(Path(out), scale, papers())
+    return list(page.problems)
+
+
+def redraw(names: Sequence[str], *, scale: str, kept: Path, out: Path | None = None) -> int:
+    """Draw pages again from what the results in ``kept`` hold of their runs; runs nothing.
+
+    The page for a class is not drawn.
+
+    Returns
+    -------
+    The exit code: 0; 1 where something could not be drawn, which is told in one line each.
+
+    Raises
+    ------
+    InputError
+        Unknown paper or scale; nothing is kept of a page; ``out`` is ``kept``.
+    """
+    from experiments.files import is_same
+    from experiments.report.kept import copy_kept, kept_results
+    from experiments.report.site import read_pages, write_page
+
+    folder = out or Path("results") / scale
+    if is_same(kept, folder):
+        raise InputError(f"--out: got {folder}, expected another folder than --from")
+    chosen = _tasks(names, scale)
+    pages = read_pages(kept, chosen)
+    if without := [paper.name for paper in chosen if paper not in {page.paper for page in pages}]:
+        raise InputError(f"--from: got {kept}, which has no page of {', '.join(without)}")
+    # All is read before anything is written.
+    found = [kept_results(kept / page.paper.name, chosen[page.paper], scale) for page in pages]
+    problems: list[str] = []
+    for before, results in zip(pages, found, strict=True):
+        name = before.paper.name
+        page = _page(before.paper, results, folder, left_out=[])
+        copy_kept(kept / name, folder / name)
+        write_page(folder, replace(page, code=before.code))
+        print(
+            f"{name}: {len(page.figures)} figures, {len(page.claims)} rows drawn again; "
+            f"in {kept}: {len(before.figures)}, {len(before.claims)}"
+        )
+        problems += page.problems
+    _report(folder, scale, problems)
+    return 1 if problems else 0
+
+
+def _page(paper: Paper, results: Results, out: Path, left_out: list[str] | None = None) -> Page:
+    """The page of a paper, its figures drawn; ``left_out`` as for `Experiment.figures`."""
     import sys
     import traceback
 
     import matplotlib as mpl
 
-    from experiments.report.site import Page, write_page, write_site
-    from experiments.sweep.results import Results
-    from experiments.sweep.store import Store
+    from experiments.report.site import Page
 
     mpl.use("Agg")
     experiment, name = load(paper), paper.name
-    folder = Path(out) / name
+    folder = out / name
     folder.mkdir(parents=True, exist_ok=True)
     figures: list[Figure] = []
     claims: list[Claim] = []
     texts: list[Text] = []
     problems: list[str] = []
-    with Store(Path(out) / "store") as store:
-        results = Results(store, tasks, scale)
-        if results.missing:
-            problems.append(f"{name}: {len(results.missing)} runs failed or are missing")
-        try:
-            figures = experiment.figures(results, folder)
-            claims = experiment.claims(results)
-            texts = getattr(experiment, "texts", lambda _: [])(results)
-        except Exception as error:
-            print(traceback.format_exc(), file=sys.stderr)
-            problems.append(f"{name}: cannot be drawn: {type(error).__name__}: {error}")
-        code = _write_runs(results, folder / RUNS)
-        runs = len(results.tasks)
-        write_page(Path(out), Page(paper, figures, claims, problems, runs, code, texts))
-    write_site(Path(out), scale, papers())
-    return problems
-
-
-def _write_runs(results: Results, path: Path) -> str:
-    """One row a run, from which figures and intervals are made; returns the version of its code.
-
-    Measurements of the machine are left out and numbers have nine digits: the same values everywhere.
-    """
-    import hashlib
-
-    from experiments.sweep.export import MEASURED
-
-    table = results.scalars()
-    table = table[[name for name in table.columns if not name.endswith(MEASURED)]]
-    if "function" not in table:
-        table.insert(0, "function", [task.function.partition(":")[2] for task in results.tasks])
-    for name in table.select_dtypes("float"):
-        table[name] = [float(f"{value:.9g}") for value in table[name]]
-    with replacing(path) as file:
-        table.to_parquet(file, index=False, compression="zstd")
-    versions = "".join(sorted({task.code for task in results.tasks}))
-    return hashlib.sha256(versions.encode()).hexdigest()[:12]
+    if results.missing:
+        problems.append(f"{name}: {len(results.missing)} runs failed or are missing")
+    try:
+        figures = experiment.figures(results, folder, left_out)
+        claims = experiment.claims(results, left_out)
+        texts = experiment.texts(results, left_out)
+    except Exception as error:
+        print(traceback.format_exc(), file=sys.stderr)
+        problems.append(f"{name}: cannot be drawn: {type(error).__name__}: {error}")
+    problems += [f"{name}: {line}" for line in left_out or []]
+    return Page(paper, figures, claims, problems, len(results.tasks), texts=texts)
 
 
 def _came_out(page: Page) -> Iterator[str]:
@@ -222,9 +261,7 @@ def _came_out(page: Page) -> Iterator[str]:
             yield f"  {one.outcome}: {row.claim}: printed {row.paper_value}{ours}; {one.because}"
 
 
-def _report(
-    out: Path, scale: str, done: int, failed: int, wall_s: float, problems: Sequence[str]
-) -> None:
+def _report(out: Path, scale: str, problems: Sequence[str]) -> None:
     from experiments.report.site import write_report
 
     pages = write_report(out, scale, papers())
@@ -234,7 +271,6 @@ def _report(
     counted = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
     for page in pages:
         print(*_came_out(page), sep="\n")
-    print(f"{done} runs done, {failed} failed, in {wall_s:.0f} s")
     for problem in problems:
         print(f"  {problem}")
     print(f"{out / 'index.html'}: {figures} figures, {len(claims)} claims ({counted or 'none'})")

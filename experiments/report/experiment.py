@@ -22,10 +22,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from experiments.report.contents import REFUTED, RUNS, Claim, Figure, Scale, Text, save_figure
+from experiments.report.contents import REFUTED, Claim, Figure, Scale, Text, save_figure
 from experiments.report.published import Number, read_numbers, read_paper
 from experiments.report.verdict import judged, measured
-from experiments.sweep.results import NoRuns, Results
+from experiments.sweep.results import NoRuns, NotKept, Results
 from simulator.statistics import Estimate
 
 if TYPE_CHECKING:
@@ -187,39 +187,45 @@ class Experiment:
             return Claim(self.paper.name, place, claim, shown, None, verdict="new", why=why)
         return measured(self.paper.name, place, claim, ours, unit=unit, paper_value=shown, why=why)
 
-    def committed(self, results: Path = Path("results/paper")) -> DataFrame:
-        """The runs behind the committed page: labels and scalars, one row a run.
-
-        Raises
-        ------
-        FileNotFoundError
-            Nothing is kept of this page under ``results``.
-        """
-        import pandas as pd
-
-        return pd.read_parquet(results / self.paper.name / RUNS)
-
     # -- what the page shows -----------------------------------------------------------------
 
-    def claims(self, results: Results) -> list[Claim]:
-        """The table of claims, as far as there are runs."""
-        return [row for rows in self._rows for row in _as_far_as_runs_go(rows(results))]
+    def claims(self, results: Results, left_out: list[str] | None = None) -> list[Claim]:
+        """The table of claims, as far as there are runs; ``left_out`` as for `figures`."""
+        return [
+            row
+            for rows in self._rows
+            for row in _as_far_as_runs_go(rows(results), f"rows {rows.__name__}", left_out)
+        ]
 
-    def texts(self, results: Results) -> list[Text]:
-        """The texts of the page, as far as there are runs."""
-        return [text for texts in self._texts for text in _as_far_as_runs_go(texts(results))]
+    def texts(self, results: Results, left_out: list[str] | None = None) -> list[Text]:
+        """The texts of the page, as far as there are runs; ``left_out`` as for `figures`."""
+        return [
+            text
+            for texts in self._texts
+            for text in _as_far_as_runs_go(texts(results), f"text {texts.__name__}", left_out)
+        ]
 
-    def figures(self, results: Results, folder: Path) -> list[Figure]:
-        """Draw into ``folder`` what there are runs for."""
-        figures = (self._draw(one, results, folder) for one in self.registered)
-        return [figure for figure in figures if figure is not None]
+    def figures(
+        self, results: Results, folder: Path, left_out: list[str] | None = None
+    ) -> list[Figure]:
+        """Draw into ``folder`` what there are runs for.
 
-    def _draw(self, figure: Registered, results: Results, folder: Path) -> Figure | None:
+        Parameters
+        ----------
+        left_out : of results that are kept with the page: takes a line for each figure that needs a
+            table or a column that is not kept. None elsewhere: a column that is not there is a mistake.
+        """
+        return [
+            figure
+            for one in self.registered
+            for figure in _as_far_as_runs_go(
+                self._drawn(one, results, folder), f"figure {one.name}", left_out
+            )
+        ]
+
+    def _drawn(self, figure: Registered, results: Results, folder: Path) -> Iterator[Figure]:
         noting = results.noting()
-        try:
-            drawn = figure.draw(noting, **figure.options)
-        except NoRuns:
-            return None
+        drawn = figure.draw(noting, **figure.options)
         film = None
         if drawn.film is not None:
             film = folder / f"{figure.name}_replay.html"
@@ -234,12 +240,16 @@ class Experiment:
             command=f"schedlab reproduce {self.paper.name} --scale {results.scale or 'quick'}",
             seeds=noting.seeds_read,
         )
-        return dataclasses.replace(saved, replay=film)
+        yield dataclasses.replace(saved, replay=film)
 
 
-def _as_far_as_runs_go(items: Iterable[T]) -> Iterator[T]:
-    """The items before the first that needs runs which are not there."""
+def _as_far_as_runs_go(items: Iterable[T], name: str, left_out: list[str] | None) -> Iterator[T]:
+    """The items before the first that needs what is not there."""
     try:
         yield from items
+    except (NotKept, KeyError) as lost:
+        if left_out is None:
+            raise
+        left_out.append(f"{name}: {lost.args[0]}")
     except NoRuns:
         return

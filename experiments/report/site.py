@@ -6,7 +6,7 @@
     results/<scale>/classroom.html        the page for a class
     results/<scale>/<paper>/<figure>.png  a figure; <figure>.csv: the plotted numbers
     results/<scale>/<paper>/page.json     what the pages are made from
-    results/<scale>/<paper>/runs.parquet  one row a run (`Experiment.committed` reads it)
+    results/<scale>/<paper>/runs.parquet  one row a run; beside it `experiments.report.kept`
     results/<scale>/<paper>/thumbnails/   each figure small, for index.html
     results/<scale>/report.html           all of it in one file, images included; not committed
     results/<scale>/store/                the run database; not committed

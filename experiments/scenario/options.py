@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.config import validated
-from experiments.scenario.schema import Scenario, read_scenario
+from experiments.scenario.schema import Scenario, read_keys
 from simulator.errors import InputError
 from simulator.plugins import FILE
 
@@ -35,7 +35,7 @@ def scenario_of(
     The scenario, and what to call its source.
     """
     if kind is None:
-        config = read_scenario(source).model_dump(exclude_unset=True)
+        config = read_keys(source)
     else:
         nodes = "instance" if kind == "instance" else "nodes"
         config = {"workload": {"kind": kind, "path": str(source)}, "cluster": {"kind": nodes}}
@@ -46,14 +46,15 @@ def scenario_of(
         config["policy"] = name
     if seed is not None:
         config["seed"] = seed
+    own = "cluster" in config
     for setting in settings:
         set_key(config, setting)
-    cluster = config.get("cluster")
-    if cluster and "kind" not in cluster:
-        cluster["kind"] = "instance" if config["workload"]["kind"] == "instance" else "vms"
+    cluster, jobs = config.get("cluster"), config.get("workload")
+    if not own and isinstance(cluster, dict) and isinstance(jobs, dict):
+        cluster.setdefault("kind", "instance" if jobs.get("kind") == "instance" else "vms")
     if "policy" not in config:
         raise InputError("run: --policy is missing, see `schedlab policies`")
-    if config.get("cluster") == {"kind": "nodes"}:
+    if kind is not None and cluster == {"kind": "nodes"}:
         raise InputError(
             f"run: {source} holds jobs, expected nodes for them: --set cluster.num_nodes=4 "
             "(also cluster.gpus_per_node, 8 where left out)"

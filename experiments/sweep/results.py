@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol
 
 from experiments.sweep.task import Outcome, Scalar, Task
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from experiments.sweep.store import Store
+    from experiments.sweep.store import Run
+
+P = ParamSpec("P")
 
 
 class NoRuns(LookupError):
     """No finished run is there of those that a figure or claim asks for."""
+
+
+class NotKept(NoRuns):
+    """The run is kept with the page, but not its table that a figure or claim asks for."""
+
+
+class Runs(Protocol):
+    """Where finished runs are: the run database of a sweep, or what is kept of a page."""
+
+    def run(self, key: str) -> Run | None:
+        """One run; None where there is none."""
+
+    def table(self, key: str, name: str) -> DataFrame:
+        """One table of one finished run."""
 
 
 class Results:
@@ -25,11 +42,21 @@ class Results:
     store : where they are.
     tasks : which; those without a finished run are skipped everywhere (see ``missing``).
     scale : "quick" or "paper", for an experiment that wants to know.
+    tables : what functions under `kept` made before, by name; then they are not called. None: they
+        are, and what they make is collected in ``tables``.
     """
 
-    def __init__(self, store: Store, tasks: Sequence[Task], scale: str = "") -> None:
+    def __init__(
+        self,
+        store: Runs,
+        tasks: Sequence[Task],
+        scale: str = "",
+        tables: Mapping[str, DataFrame] | None = None,
+    ) -> None:
         self._store = store
         self.scale = scale
+        self.tables: dict[str, DataFrame] = dict(tables or {})
+        self._made_before = tables is not None
         self._runs = [(task, store.run(task.key)) for task in tasks]
         self._read: set[int] = set()
 
@@ -52,7 +79,7 @@ class Results:
     def where(self, function: str | None = None, **labels: Scalar) -> Results:
         """The part of these results with this task function (its bare name) and these labels."""
         part = Results(self._store, [], self.scale)
-        part._read = self._read
+        part._read, part.tables, part._made_before = self._read, self.tables, self._made_before
         part._runs = [
             (task, run)
             for task, run in self._runs
@@ -115,6 +142,36 @@ class Results:
                 parts.append(pd.DataFrame(labels, index=part.index).join(part))
         return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
+    def once(self, name: str, make: Callable[[Results], DataFrame]) -> DataFrame:
+        """The table of this name in ``tables``, made at the first call; see `kept`."""
+        if name not in self.tables:
+            if self._made_before:
+                raise NotKept(f"table {name!r} is not kept")
+            noting = self.noting()
+            self.tables[name] = make(noting)
+            self.tables[name].attrs["seeds"] = noting.seeds_read
+        table = self.tables[name].copy()
+        self._read.update(table.attrs.pop("seeds"))
+        return table
+
     def _note(self, *tasks: Task) -> None:
         seeds = (task.config.get("seed") for task in tasks)
         self._read.update(seed for seed in seeds if isinstance(seed, int))
+
+
+def kept(
+    make: Callable[Concatenate[Results, P], DataFrame],
+) -> Callable[Concatenate[Results, P], DataFrame]:
+    """Decorate a function of all results of a page that reads tables of runs.
+
+    What it returns is kept with the page, under its name and arguments, so that figures and rows can be
+    drawn again without the tables: it should be small. An index is not kept.
+    """
+
+    @functools.wraps(make)
+    def read(results: Results, *args: P.args, **labels: P.kwargs) -> DataFrame:
+        words = [*map(str, args), *(f"{name}={value}" for name, value in labels.items())]
+        name = "-".join([make.__name__, *words])
+        return results.once(name, lambda noting: make(noting, *args, **labels))
+
+    return read

@@ -44,6 +44,7 @@ class Workload:
     priority : ``(J,)`` priorities that the jobs state, the highest first; 0 where there is none.
     user, vc : who submitted the job, and the virtual cluster or partition that it belongs to; "" where unknown.
     qos : quality of service of the job; "" where unknown.
+    gpu_type : type of the GPUs that the duration was taken on, as the file spells it; "" where unknown.
     fails_at : by job, the parts of its work, ascending, between 0 and 1, at which it fails by itself and
         queues again (the attempts of a log). Empty: no job does. Policies do not see it.
     outcome : how each job ended in the log that it comes from: "passed", "killed" or "failed"; empty: not
@@ -69,6 +70,7 @@ class Workload:
     requested_s: FloatArray = None  # type: ignore[assignment]
     priority: FloatArray = None  # type: ignore[assignment]
     qos: Sequence[str] = ()
+    gpu_type: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         count = len(self.job_id)
@@ -82,7 +84,7 @@ class Workload:
         if self.patience_s is not None:
             self._fill("patience_s", np.inf)
         object.__setattr__(self, "job_id", tuple(self.job_id))
-        for name in ("model", "user", "vc", "qos"):
+        for name in ("model", "user", "vc", "qos", "gpu_type"):
             object.__setattr__(self, name, tuple(getattr(self, name)) or ("",) * count)
         object.__setattr__(self, "fails_at", tuple(map(tuple, self.fails_at)))
         object.__setattr__(self, "outcome", tuple(self.outcome))

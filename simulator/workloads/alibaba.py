@@ -7,6 +7,7 @@ memory beside the GPUs.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -28,7 +29,7 @@ class AlibabaJobs(Trace):
 
     kind: Literal["alibaba"] = "alibaba"
 
-    columns = (*PODS, *TIMES)
+    reads = (replace(PODS[0], unique=False), *PODS[1:], *TIMES)
     example = """\
 name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time
 openb-pod-0002,88000,327680,8,1000,,LS,Succeeded,300,800,310

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster, FloatArray, NodeType
-from simulator.model.performance import TimeTable
+from simulator.model.performance import FixedDuration, TimeTable
 from simulator.model.tolerances import CAPACITY
 from simulator.model.workload import ELASTIC, Workload
 
@@ -29,8 +31,12 @@ def check_fits(workload: Workload, cluster: Cluster) -> None:
     Raises InputError: one line with the first job that does not fit.
     """
     fixed = workload.num_gpus != ELASTIC
-    if fixed.any():
-        _check_demand(workload, cluster)
+    for fault in _faults(workload, cluster) if fixed.any() else ():
+        if fault.bad.any():
+            job, count = int(np.argmax(fault.bad)), int(fault.bad.sum())
+            more = f"; {count} jobs are so" if count > 1 else ""
+            value = f"{fault.value[job]:g}"
+            raise InputError(f"job {workload.job_id[job]!r}: {fault.problem % value}{more}")
     if fixed.all():
         return
     if isinstance(workload.performance, TimeTable):
@@ -44,7 +50,59 @@ def check_fits(workload: Workload, cluster: Cluster) -> None:
             raise InputError(f"job {job!r}: no node type can run it, expected one finite time")
 
 
-def _check_demand(workload: Workload, cluster: Cluster) -> None:
+def sized(workload: Workload, cluster: Cluster, rule: Literal["leave-out", "clip"]) -> Workload:
+    """The jobs of fixed demand that fit on the empty cluster, with a note on the others.
+
+    Parameters
+    ----------
+    rule : the others are left out; or they get the GPUs that a controller has, CPUs and memory in proportion, and
+        where these do not fit the part of a node's that goes with its GPUs. Their durations stay.
+
+    Raises InputError: no job fits.
+    """
+    performance = workload.performance
+    if not isinstance(performance, FixedDuration):
+        return workload
+    bad = _larger(workload, cluster)
+    if not bad.any():
+        return workload
+    if rule == "leave-out":
+        if bad.all():
+            raise InputError(
+                f"none of the {len(bad)} jobs fits on the machines, expected one at least"
+            )
+        workload = replace(workload, **workload.rows(np.flatnonzero(~bad)))
+        return workload.noted(f"workload: {bad.sum()} jobs do not fit on the machines, left out")
+    of_type = np.array([[float(t.gpus)] for t in cluster.node_types])
+    gpus = np.minimum(workload.num_gpus, int(_least_of_a_controller(of_type, cluster)[0]))
+    part = gpus / workload.num_gpus
+    workload = replace(
+        workload, performance=replace(performance, num_gpus=gpus),
+        num_cpus=workload.num_cpus * part, memory_gb=workload.memory_gb * part,
+    )  # fmt: skip
+    still = _larger(workload, cluster)
+    stated = {
+        name: np.where(still, np.nan, getattr(workload, name)) for name in ("num_cpus", "memory_gb")
+    }
+    note = (
+        f"workload: {bad.sum()} jobs do not fit on the machines, they get no more than these have"
+    )
+    return replace(workload, **stated).noted(note)
+
+
+def _larger(workload: Workload, cluster: Cluster) -> BoolArray:
+    return np.logical_or.reduce([fault.bad for fault in _faults(workload, cluster)])
+
+
+class _Fault(NamedTuple):
+    """Jobs that do not fit, their value and what is wrong with it, ``%s`` in its place."""
+
+    bad: BoolArray
+    value: FloatArray
+    problem: str
+
+
+def _faults(workload: Workload, cluster: Cluster) -> Iterator[_Fault]:
     """No job wants more than the nodes of a controller have together, or can hold of it."""
     of = "" if cluster.num_controllers == 1 else " of a controller"
     nodes = f"{cluster.num_nodes // cluster.num_controllers} nodes{of}"
@@ -56,16 +114,19 @@ def _check_demand(workload: Workload, cluster: Cluster) -> None:
     for name, (demand, attribute) in demands.items():
         of_type = np.array([[float(getattr(t, attribute))] for t in cluster.node_types])
         capacity = float(_least_of_a_controller(of_type, cluster)[0])
-        _require(
-            demand > capacity, workload, f"{name} is %s, expected at most {capacity:g}, what the "
-            f"{nodes} have together", demand,
-        )  # fmt: skip
+        yield _Fault(
+            demand > capacity,
+            demand,
+            f"{name} is %s, expected at most {capacity:g}, what the {nodes} have together",
+        )
     gpus = demands["num_gpus"][0]
     held = np.array([_gpus_held(demands.values(), gpus, t) for t in cluster.node_types])
-    _require(
-        _least_of_a_controller(held, cluster) < gpus, workload, f"%s GPUs with its num_cpus and "
-        f"memory_gb do not fit on the {nodes}, expected less of them for each GPU", gpus,
-    )  # fmt: skip
+    yield _Fault(
+        _least_of_a_controller(held, cluster) < gpus,
+        gpus,
+        f"%s GPUs with its num_cpus and memory_gb do not fit on the {nodes}, expected less of them "
+        "for each GPU",
+    )
 
 
 def _gpus_held(
@@ -92,13 +153,6 @@ def _least_of_a_controller(of_type: FloatArray, cluster: Cluster) -> FloatArray:
         for of_controller in np.unique(numbers, axis=1).T.tolist()
     ]
     return np.asarray(np.min(sums, axis=0))
-
-
-def _require(bad: BoolArray, workload: Workload, problem: str, value: FloatArray) -> None:
-    """Raise the error of the first bad job, its value in the place of ``%s``."""
-    if bad.any():
-        job = int(np.argmax(bad))
-        raise InputError(f"job {workload.job_id[job]!r}: {problem % f'{value[job]:g}'}")
 
 
 def _check_shape(performance: TimeTable, cluster: Cluster) -> None:

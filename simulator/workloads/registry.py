@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Literal
 
 from simulator.errors import InputError
-from simulator.files.inputs import read_input
 from simulator.model.workload import Workload
 from simulator.plugins import installed, table_of
 from simulator.workloads.andreas import AndreasJobs
 from simulator.workloads.authors import InstanceJobs
+from simulator.workloads.cells import beginning
 from simulator.workloads.elastic import ElasticJobs
 from simulator.workloads.elasticflow import ElasticflowJobs
 from simulator.workloads.gavel import TrainingJobs
@@ -69,8 +69,8 @@ def recognised(path: Path) -> str:
     """
     if path.is_dir():
         return "instance"
-    text = read_input(path, "a file of jobs").decode("utf-8-sig", errors="replace").lstrip()
-    alike = {name: table.likeness(text[:100_000]) for name, table in formats().items()}
+    text = beginning(path, "a file of jobs")
+    alike = {name: table.likeness(text) for name, table in formats().items()}
     best = max(alike, key=alike.__getitem__)
     return best if alike[best] >= 0.5 else "csv"  # whose reader says what is missing
 

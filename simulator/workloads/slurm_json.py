@@ -9,7 +9,8 @@ from typing import Any
 
 from simulator.errors import InputError
 from simulator.files.inputs import read_json
-from simulator.workloads.records import as_text, at
+from simulator.workloads.cells import as_text
+from simulator.workloads.records import at
 
 _LATEST = 4_102_444_800
 """2100, as seconds since 1970."""

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from simulator.model.cluster import FloatArray
 from simulator.workloads.tables import InputColumn, Layout, Table
 from simulator.workloads.trace import Trace
 
@@ -47,7 +48,7 @@ class SwfJobs(Trace):
 
     kind: Literal["swf"] = "swf"
 
-    columns = COLUMNS
+    reads = COLUMNS
     layout = Layout(
         "18 numbers (SWF)", {18: [c.name for c in COLUMNS]}, separator=None, comment=";"
     )
@@ -56,11 +57,10 @@ class SwfJobs(Trace):
 1 100 5 60 4 -1 -1 4 60 -1 1 7 1 -1 2 -1 -1 -1
 """
 
-    def table(self) -> Table:
+    def table(self, raw: Table) -> Table:
         """The rows of jobs, without the parts of those that have a row for the whole."""
-        table = super().table()
-        job, part = table.numbers("job"), np.isin(table.numbers("status"), (2, 3, 4))
-        return table.keep(
+        job, part = raw.numbers("job"), np.isin(raw.numbers("status"), (2, 3, 4))
+        return raw.keep(
             ~(part & np.isin(job, job[~part])),
             "rows of parts of checkpointed jobs, which count once",
         )
@@ -71,16 +71,19 @@ class SwfJobs(Trace):
         return {"jobs depend on a preceding job, which is not carried out": int(after.sum())}
 
     def parse(self, table: Table) -> dict[str, Any]:
-        """Numbers as names; a number that occurs twice names no job."""
+        """Numbers as names; what is negative is not known."""
         values = {c.name: table.numbers(c.name) for c in COLUMNS}
         gpus = np.where(values["processors"] > 0, values["processors"], values["requested"])
         names = [f"{job:.0f}" for job in values["job"]]
-        if len(set(names)) < len(names):
-            names = [f"{name}.{i}" for i, name in enumerate(names)]
         user, vc = ([f"{v:.0f}" if v >= 0 else "" for v in values[c]] for c in ("user", "queue"))
         asked_s = values["requested_time"]
         return {
             "requested_s": np.where(asked_s > 0, asked_s, np.nan),
-            "job_id": names, "submit_s": values["submit"], "duration_s": values["run"],
-            "num_gpus": gpus.astype(np.int64), "user": user, "vc": vc,
+            "job_id": names,
+            "submit_s": _known(values["submit"]), "duration_s": _known(values["run"]),
+            "num_gpus": gpus, "user": user, "vc": vc,
         }  # fmt: skip
+
+
+def _known(values: FloatArray) -> FloatArray:
+    return np.where(values < 0, np.nan, values)

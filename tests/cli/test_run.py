@@ -114,8 +114,8 @@ def test_models_in_the_csv_bring_their_sensitivity(tmp_path):
     ("text", "complaint"),
     [
         ("", "empty"),
-        ("job_id,submit_time_s,duration_s,gpus\na,0,1,1\n", "num_gpus"),
-        (f"{HEAD}\na,0,nan,1\n", "duration_s"),
+        ("job_id,submit_time_s,duration_s,cards\na,0,1,1\n", "num_gpus"),
+        (f"{HEAD}\na,0,x,1\n", "duration_s"),
         (f"{HEAD}\na,0,5,99\n", "99"),
         (f"{HEAD},model\na,0,5,1,resnet9000\n", "resnet9000"),
     ],
@@ -273,6 +273,28 @@ def test_bad_scenarios_are_one_line(tmp_path, text, complaint):
     path = write_jobs(tmp_path / "scenario.toml", text)
     assert complaint in refused("run", path, "--out", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "setting", "complaint"),
+    [
+        ('policy = "fifo"', "cluster.num_nodes=2", "workload"),
+        (HIERARCHICAL, "cluster=3", "cluster"),
+        (f"{HIERARCHICAL}[cluster]\nnum_nodes = 4", "seed=2", "cluster"),
+        (f'{HIERARCHICAL}[cluster]\nkind = "nodes"', "seed=2", "cluster.num_nodes: missing"),
+        ('policy = "fifo"\nworkload = 3', "cluster.num_nodes=2", "workload"),
+    ],
+)
+def test_bad_scenarios_with_options_are_one_line(tmp_path, text, setting, complaint):
+    path = write_jobs(tmp_path / "scenario.toml", text)
+    line = refused("run", path, "--set", setting, "--out", tmp_path / "out")
+    assert f"scenario.toml with options: {complaint}" in line
+
+
+def test_an_option_mends_a_key_of_the_file(tmp_path):
+    """The keys of file and options are checked once, together."""
+    few = write_jobs(tmp_path / "scenario.toml", f"{HIERARCHICAL}num_nodes = -1")
+    done("run", few, "--set", "workload.num_nodes=1", "--out", tmp_path / "out")
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,8 @@ def test_jobs_run_from_start_to_end_on_what_they_held(tmp_path: Path, end: str) 
         "1 rows of steps, which are no jobs",
         "1 jobs never started, left out (the first in line 5)",
         "1 jobs still run, or their end is unknown, left out (the first in line 6)",
-        "1 jobs held no GPU, left out (the first in line 7)",
+        "1 jobs hold no GPU, left out (the first in line 7)",
+        "1 rows repeat the name of a job: jobs of their own, NAME.again1, ..",
     ]
 
 
@@ -94,7 +95,7 @@ def test_limits_requests_and_service(tmp_path: Path) -> None:
     ("row", "reason"),
     [
         ("9|soon|||2026-03-01T10:00:00|CANCELLED|x|||", "never started"),
-        ("9|2026-03-01T10:00:00|x|2026-03-01T10:00:00|2026-02-01T10:00:00|FAILED|x|cpu=1||", "held no GPU"),
+        ("9|2026-03-01T10:00:00|x|2026-03-01T10:00:00|2026-02-01T10:00:00|FAILED|x|cpu=1||", "hold no GPU"),
         ("9|2026-03-01T10:00:00||2026-03-01T10:00:00|Unknown|RUNNING|-3|gres/gpu=1||", "still run"),
     ],
 )  # fmt: skip

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from experiments.replay import replay
 from experiments.report.contents import Claim, Scale, Text
 from experiments.report.experiment import Drawn, Experiment
-from experiments.sweep.results import Results
+from experiments.sweep.results import Results, kept
 from experiments.sweep.task import Outcome, Task
 from policies import make_policy
 from simulator import Cluster, FixedDuration, NodeType, Result, Workload, simulate
@@ -21,7 +22,10 @@ def run(config: dict[str, Any]) -> Outcome:
     if config["n"] == 13:
         raise ValueError("13 <b>never</b> works")
     rng = np.random.default_rng(config["seed"])
-    return Outcome({"value": float(rng.normal(config["n"]))})
+    value = float(rng.normal(config["n"]))
+    return Outcome(
+        {"value": value, "call_cpu_s": 0.125}, {"values": pd.DataFrame({"value": [value]})}
+    )
 
 
 def tasks(scale: Scale) -> list[Task]:
@@ -36,13 +40,21 @@ def tasks(scale: Scale) -> list[Task]:
 PAGE = Experiment(Path(__file__).parent, tasks)
 
 
+@kept
+def values(results: Results, function: str, *, seed: int) -> pd.DataFrame:
+    """The values of a seed, from tables of the runs."""
+    return results.where(function, seed=seed).table("values")
+
+
 @PAGE.figure("figure_1", "Figure 1 <i>of</i> 1 & more", "What <b>is</b> seen")
 def figure_1(results: Results) -> Drawn:
     import matplotlib.pyplot as plt
 
     if results.scale == "paper":
         raise RuntimeError("no <figures> today")
-    table = results.runs("run")
+    table = pd.concat([values(results, "run", seed=seed) for seed in range(3)])
+    table = table.sort_values(["n", "seed"])
+    assert (results.runs("run")["call_cpu_s"] == 0.125).all()
     drawing, axes = plt.subplots()
     axes.plot(table["n"], table["value"], "o")
     axes.set(xlabel="n", ylabel="value")
