@@ -59,6 +59,8 @@ class Plan:
             names = [name_of(one) for one in given]
             if len(set(names)) < len(names):
                 raise InputError(f"--{what}: got {', '.join(names)}, expected different ones")
+        if "" in self.metrics:
+            raise InputError("--metric: got an empty name, expected names of summary.json")
         if self.precision is not None and not 1e-6 <= self.precision < math.inf:
             raise InputError(f"--precision: got {self.precision}, expected a number > 0")
         if self.draws is not None and not 1 <= self.draws <= MOST_EVER:
