@@ -37,11 +37,31 @@ Where = Annotated[
         help="Of a sweep: the run with this label, e.g. seed=1. Can be given more than once.",
     ),
 ]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Another value of any key of a scenario, e.g. decisions.round_s=300 or "
+        "policy_options.iterations=50. Can be given more than once; KEY= takes a key away.",
+    ),
+]
+NodeCount = Annotated[int | None, typer.Option("--nodes", min=1, help="Nodes: cluster.num_nodes.")]
+GpuCount = Annotated[
+    int | None, typer.Option("--gpus", min=1, help="GPUs of each node: cluster.gpus_per_node.")
+]
 POLICY = (
     "NAME, or FILE.py:NAME of your own (with --allow-code); options behind it: NAME:OPTION=VALUE,.."
 )
 WORDS = {bool: "", int: "N", float: "NUMBER", Path: "PATH", str: "TEXT"}
 """Values of options in the help, by type."""
+
+
+def counts(nodes: int | None, gpus: int | None) -> list[str]:
+    """``--nodes`` and ``--gpus`` as settings."""
+    given = {"cluster.num_nodes": nodes, "cluster.gpus_per_node": gpus}
+    return [f"{key}={count}" for key, count in given.items() if count is not None]
+
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

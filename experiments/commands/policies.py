@@ -145,7 +145,7 @@ def _fits(path: Path, policy: str | None) -> Any:
     table = Table("on this scenario", "policies", "", box=None, pad_edge=False)
     checked = read_scenario(path)
     with of_file(str(path)):
-        found = fits(checked, policy)
+        found = fits(checked, [policy] if policy else None)
     alike: dict[tuple[str, str], list[str]] = {}
     for fit in found:
         alike.setdefault((fit.verdict, fit.detail), []).append(fit.policy)

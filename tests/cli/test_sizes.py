@@ -230,8 +230,8 @@ def test_gaps_of_a_law_are_a_poisson_process():
 
 @pytest.mark.parametrize("metric", ["", "mean_jct_s,", "nope"])
 def test_metrics_that_are_none(tmp_path, metric):
-    assert "--metric: got" in refused(
-        "compare", BACKFILL, "--policy", "fifo-backfill", "--metric", metric, "--replications", "2"
+    assert "--metric: got " in refused(
+        "compare", BACKFILL, "--policy", "fifo-backfill", "--metric", metric, "--draws", "2"
     )
 
 
