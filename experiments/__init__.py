@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from experiments.comparison.answer import Comparison
     from experiments.comparison.comparing import compare
-    from experiments.comparison.outcome import Comparison
 
 # Pydantic would load plug-ins of any installed package, and fail where one has malformed metadata.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
@@ -41,7 +41,7 @@ for _package in ("simulator", "policies"):
         raise ImportError(_line)
 
 _HOMES = {
-    "Comparison": "experiments.comparison.outcome",
+    "Comparison": "experiments.comparison.answer",
     "compare": "experiments.comparison.comparing",
 }
 

@@ -33,7 +33,7 @@ REFERENCE = {
                  "policies.rental.widths", "policies.synergy.policy"),
     "experiments": ("experiments.replay.page", "experiments.replay.events",
                     "experiments.classroom.page", "experiments.comparison.comparing",
-                    "experiments.comparison.outcome",
+                    "experiments.comparison.answer",
                     "experiments.sweep.task", "experiments.sweep.runner",
                     "experiments.sweep.store"),
 }  # fmt: skip

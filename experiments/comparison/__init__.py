@@ -4,7 +4,7 @@ entrants.py    what is compared: a scenario for each policy, in the form of the 
 plan.py        the settings, and how many runs are made
 runs.py        the runs: in a run database with workers, or one after another in this process
 comparing.py   from a plan to a comparison
-outcome.py     estimates, paired differences, ranks
+estimating.py  estimates, paired differences, ranks
 answer.py      the answer in words, as text, LaTeX and HTML
 pictures.py writing.py   pictures; the folder of a comparison
 metrics.py     what is measured: words, unit, and whether less or more is better

@@ -1,21 +1,21 @@
-"""The answer of a comparison in words, made from its numbers; the table as text, LaTeX and HTML."""
+"""Result of a comparison: its tables, and the answer in words made from them, as text, LaTeX and HTML."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from experiments.comparison.metrics import CPU, Metric, digits, metric_of
-from experiments.comparison.outcome import (
-    Comparison,
+from experiments.comparison.estimating import (
     best_of,
     by_setting,
     chosen,
     estimate,
     values_of,
 )
+from experiments.comparison.metrics import CPU, Metric, digits, metric_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +25,54 @@ if TYPE_CHECKING:
 NAMED = 4
 """So many policies are named in a sentence; of others their number."""
 ESCAPED = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$"}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Policies on the same jobs and random numbers.
+
+    Attributes
+    ----------
+    source : the files that were compared.
+    metrics : names of ``summary.json``; the first one ranks.
+    settings : columns that name a setting: ``file`` where there are several, swept keys.
+    base : the policy that others are compared with in ``table``: the first that was named; where none was,
+        the best of each setting.
+    runs : one row a run: ``settings``, ``policy``, ``view``, ``seed``, ``draw`` (0: the jobs of a file as
+        they are), ``random``, and the numbers.
+    table : one row an estimate: ``settings``, ``metric``, ``policy``, ``view``, ``minus`` (empty, or the
+        policy subtracted run by run), ``mean``, ``lower``, ``upper`` (95 %; NaN from one run), ``replications``.
+    ranks : one row a policy and metric: ``settings``, ``metric``, ``policy``, ``rank``, ``lower``, ``upper``.
+    bounds : one row a view and metric: ``settings``, ``view``, ``metric``, ``bound``; no schedule is below.
+    excluded : one row a policy that cannot run or failed: ``settings``, ``policy``, ``reason``.
+    notes : what a reader should know, a line each.
+    currency : of costs.
+    """
+
+    source: str
+    metrics: tuple[str, ...]
+    settings: tuple[str, ...]
+    base: str
+    runs: pd.DataFrame
+    table: pd.DataFrame
+    ranks: pd.DataFrame
+    bounds: pd.DataFrame
+    excluded: pd.DataFrame
+    notes: tuple[str, ...] = ()
+    currency: str = ""
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The policies that ran, in the order in which they were named."""
+        return tuple(dict.fromkeys(self.runs["policy"]))
+
+    def __repr__(self) -> str:
+        """The answer, the table and the notes as text."""
+        return text_of(self)
+
+    def _repr_html_(self) -> str:
+        """Representation in a notebook."""
+        return html_of(self)
 
 
 def words_of(found: Comparison) -> list[str]:

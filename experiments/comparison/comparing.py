@@ -13,15 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from experiments.comparison.answer import Comparison
 from experiments.comparison.entrants import GIVEN, Entrant, Excluded, Field, name_of
+from experiments.comparison.estimating import OF_A_RUN, estimates, ranks, runs_table
 from experiments.comparison.metrics import CPU, DEFAULTS
-from experiments.comparison.outcome import (
-    OF_A_RUN,
-    Comparison,
-    estimates,
-    ranks,
-    runs_table,
-)
 from experiments.comparison.plan import (
     FEW_JOBS,
     MOST,

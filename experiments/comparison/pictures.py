@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments.comparison.answer import Comparison
 from experiments.comparison.entrants import GIVEN
+from experiments.comparison.estimating import by_setting, chosen
 from experiments.comparison.metrics import Metric, metric_of
-from experiments.comparison.outcome import Comparison, by_setting, chosen
 from experiments.pictures.plots import MARKERS, PALETTE, canvas, draw_line
 
 if TYPE_CHECKING:

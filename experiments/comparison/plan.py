@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.comparison.entrants import Field, field_of, name_of
-from experiments.comparison.outcome import FEWEST_DRAWS
+from experiments.comparison.estimating import FEWEST_DRAWS
 from experiments.config import of_file
 from experiments.sweep.task import Scalar, canonical_json, is_scalar
 from simulator.errors import InputError

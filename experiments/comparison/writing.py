@@ -10,7 +10,7 @@ from experiments.comparison.answer import latex_of, text_of
 from experiments.files import replacing, write_whole
 
 if TYPE_CHECKING:
-    from experiments.comparison.outcome import Comparison
+    from experiments.comparison.answer import Comparison
 
 
 def write_comparison(found: Comparison, folder: Path) -> Iterator[Path]:

@@ -5,9 +5,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from experiments.comparison.answer import latex_of, sheet_of, text_of, words_of
+from experiments.comparison.answer import Comparison, latex_of, sheet_of, text_of, words_of
+from experiments.comparison.estimating import estimates, ranks
 from experiments.comparison.metrics import digits, metric_of
-from experiments.comparison.outcome import Comparison, estimates, ranks
 from experiments.comparison.pictures import key_words, pictures_of
 from tests.command import done, refused
 

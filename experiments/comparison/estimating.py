@@ -1,10 +1,9 @@
-"""Result of a comparison: estimates, paired differences and ranks of each setting."""
+"""Estimates, paired differences and ranks of each setting, from the numbers of its runs."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,62 +20,6 @@ if TYPE_CHECKING:
 OF_A_RUN = ("policy", "view", "seed", "draw", "random")
 FEWEST_DRAWS = 39
 """With fewer there is no percentile of 2.5 %."""
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Policies on the same jobs and random numbers.
-
-    Attributes
-    ----------
-    source : the files that were compared.
-    metrics : names of ``summary.json``; the first one ranks.
-    settings : columns that name a setting: ``file`` where there are several, swept keys.
-    base : the policy that others are compared with in ``table``: the first that was named; where none was,
-        the best of each setting.
-    runs : one row a run: ``settings``, ``policy``, ``view``, ``seed``, ``draw`` (0: the jobs of a file as
-        they are), ``random``, and the numbers.
-    table : one row an estimate: ``settings``, ``metric``, ``policy``, ``view``, ``minus`` (empty, or the
-        policy subtracted run by run), ``mean``, ``lower``, ``upper`` (95 %; NaN from one run), ``replications``.
-    ranks : one row a policy and metric: ``settings``, ``metric``, ``policy``, ``rank``, ``lower``, ``upper``.
-    bounds : one row a view and metric: ``settings``, ``view``, ``metric``, ``bound``; no schedule is below.
-    excluded : one row a policy that cannot run or failed: ``settings``, ``policy``, ``reason``.
-    notes : what a reader should know, a line each.
-    currency : of costs.
-    """
-
-    source: str
-    metrics: tuple[str, ...]
-    settings: tuple[str, ...]
-    base: str
-    runs: pd.DataFrame
-    table: pd.DataFrame
-    ranks: pd.DataFrame
-    bounds: pd.DataFrame
-    excluded: pd.DataFrame
-    notes: tuple[str, ...] = ()
-    currency: str = ""
-
-    @property
-    def policies(self) -> tuple[str, ...]:
-        """The policies that ran, in the order in which they were named."""
-        return tuple(dict.fromkeys(self.runs["policy"]))
-
-    def cells(self) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
-        """Each setting: its labels, and the rows of ``table``."""
-        yield from by_setting(self.table, self.settings)
-
-    def __repr__(self) -> str:
-        """The answer, the table and the notes as text."""
-        from experiments.comparison.answer import text_of
-
-        return text_of(self)
-
-    def _repr_html_(self) -> str:
-        """Representation in a notebook."""
-        from experiments.comparison.answer import html_of
-
-        return html_of(self)
 
 
 def by_setting(
@@ -106,7 +49,7 @@ def runs_table(made: Sequence[tuple[Order, Ran]]) -> pd.DataFrame:
 def estimates(
     runs: pd.DataFrame, settings: Sequence[str], metrics: Sequence[str], base: str
 ) -> pd.DataFrame:
-    """`Comparison.table`: each policy, then its difference from the base."""
+    """The table of a comparison: each policy, then its difference from the base."""
     import pandas as pd
 
     rows = []
@@ -155,7 +98,7 @@ def best_of(values: pd.DataFrame, metric: str) -> str:
 
 
 def ranks(runs: pd.DataFrame, settings: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
-    """`Comparison.ranks`: 1 is the best; the interval is that of the rank on other draws.
+    """The ranks of a comparison: 1 is the best; the interval is that of the rank on other draws.
 
     Of jobs of a file each drawn trace gives ranks; of seeds they are drawn again with replacement, and the means
     have ranks. Policies that failed on a draw have no rank.
