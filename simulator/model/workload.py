@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Sized
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,21 @@ ELASTIC = 0
 
 OUTCOMES = ("", "passed", "killed", "failed")
 """Status of a job at its end in a log; "" where it does not say."""
+
+
+class Dependency(NamedTuple):
+    """A job that has to end before another one is submitted.
+
+    Attributes
+    ----------
+    job_id : its name.
+    think_s : seconds after its end at which the other is submitted.
+    success : whether it has to have completed its work; else any end will do.
+    """
+
+    job_id: str
+    think_s: float = 0.0
+    success: bool = False
 
 
 @checked("workload")
@@ -48,6 +63,8 @@ class Workload:
         queues again (the attempts of a log). Empty: no job does. Policies do not see it.
     outcome : how each job ended in the log that it comes from: "passed", "killed" or "failed"; empty: not
         known.
+    after : by job, those that it follows: it is submitted when they have ended, not before ``submit_s``
+        (`simulator.features.dependencies`). Empty: none follows any.
     notes : what a reader or generator has to say about this workload (sorted, cleaned, ..).
     """
 
@@ -69,6 +86,7 @@ class Workload:
     requested_s: FloatArray = None  # type: ignore[assignment]
     priority: FloatArray = None  # type: ignore[assignment]
     qos: Sequence[str] = ()
+    after: Sequence[Sequence[Dependency]] = ()
 
     def __post_init__(self) -> None:
         count = len(self.job_id)
@@ -86,6 +104,7 @@ class Workload:
             object.__setattr__(self, name, tuple(getattr(self, name)) or ("",) * count)
         object.__setattr__(self, "fails_at", tuple(map(tuple, self.fails_at)))
         object.__setattr__(self, "outcome", tuple(self.outcome))
+        object.__setattr__(self, "after", tuple(map(tuple, self.after)))
         self._check()
 
     def _fill(self, name: str, default: float) -> None:
@@ -150,10 +169,13 @@ class Workload:
                     f"workload: patience_s has shape {self.patience_s.shape}, expected ({count},)"
                 )
             self._require("patience_s", self.patience_s >= 0, "a number >= 0")
-        for name in ("fails_at", "outcome"):
+        for name in ("fails_at", "outcome", "after"):
             given = len(getattr(self, name))
             if given not in (0, count):
                 raise InputError(f"workload: {name} has {given} jobs, expected {count}, or none")
+        thinks = [[0 <= d.think_s < LATEST_S for d in before] for before in self.after]
+        if self.after:
+            self._require("after", np.array(list(map(all, thinks))), "think times >= 0")
         if self.fails_at:
             steps = [np.diff([0.0, *parts, 1.0]) for parts in self.fails_at]
             good = np.array([bool((each > 0).all()) for each in steps])

@@ -165,7 +165,8 @@ def _with_long_rows(
         for line, found in list(long.items())[:TOLD]
     ]
     bad = Bad(f"expected {width} fields", "line", np.array([*long]), messages)
-    return pd.DataFrame(rows, dtype=object), (bad,)
+    padded = [[*fields, *[""] * (width - len(fields))] for fields in rows]
+    return pd.DataFrame(padded, dtype=object), (bad,)
 
 
 # -- JSON lines --------------------------------------------------------------------------------

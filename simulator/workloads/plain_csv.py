@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
 
 from simulator.errors import InputError
 from simulator.model.cluster import SECONDS_PER_HOUR
+from simulator.workloads.following import NOT_CARRIED_OUT, following
 from simulator.workloads.tables import InputColumn, Table
 from simulator.workloads.trace import Trace
 
@@ -76,6 +78,10 @@ class CsvJobs(Trace):
                     aliases=_names("user_id user_name owner submitter"), gives="user"),
         InputColumn("vc", "", "virtual cluster", "text", required=False, empty="",
                     aliases=_names("virtual_cluster partition"), gives="vc"),
+        InputColumn("after", "", "jobs that it follows: names, or afterok:a:b,afterany:c", "text",
+                    required=False, empty="", aliases=_names("dependency dependencies depends_on")),
+        InputColumn("think_time_s", "s", "time after their end until it is submitted", "duration",
+                    required=False, empty=0.0, at_least=0, aliases=_names("think_time thinktime")),
         InputColumn("qos", "", "quality of service", "text", required=False, empty="", gives="qos"),
     )  # fmt: skip
     example = """\
@@ -97,7 +103,16 @@ a,0,3600,2,resnet50,7200
             kinds = [f"{table.titles[n]} {'dates' if d else 'seconds'}" for n, d in dated.items()]
             raise InputError(f"{table.path}: {', '.join(kinds)}, expected the same of all times")
         found = super().parse(table)
+        think_s = table.numbers("think_time_s").tolist()
+        found["after"] = [
+            following(text, s)[0] for text, s in zip(table.texts("after"), think_s, strict=True)
+        ]
         if "due_s" in table:
             early = np.less(found["due_s"], found["submit_s"])
             table.require("due_s", ~early, "a time not before submit_time_s")
         return found
+
+    def notes(self, table: Table, kept: Any) -> Mapping[str, int]:
+        """Dependencies of other kinds."""
+        others = np.array([following(text)[1] > 0 for text in table.texts("after")])
+        return {NOT_CARRIED_OUT: int((kept & others).sum())}

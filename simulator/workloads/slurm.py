@@ -12,6 +12,7 @@ import numpy as np
 from simulator.errors import InputError
 from simulator.files.inputs import read_input
 from simulator.model.cluster import FloatArray
+from simulator.workloads.following import NOT_CARRIED_OUT, following
 from simulator.workloads.records import records_table
 from simulator.workloads.slurm_json import slurm_rows
 from simulator.workloads.slurm_text import UNLIMITED, amount_of, gpus_of, seconds_of
@@ -58,6 +59,8 @@ class SlurmJobs(Trace):
                     empty=0, at_least=0),
         InputColumn("User", "", "owner", "text", required=False, empty="", gives="user"),
         InputColumn("Partition", "", "virtual cluster", "text", required=False, empty="", gives="vc"),
+        InputColumn("Dependency", "", "jobs that it follows: afterok:7:8,afterany:9", "text",
+                    required=False, empty=""),
         InputColumn("QOS", "", "quality of service", "text", required=False, empty="", gives="qos"),
     )  # fmt: skip
     example = """\
@@ -106,6 +109,7 @@ JobID|Submit|Start|End|State|AllocTRES|User|Partition
         held = self._held(table)
         return super().parse(table) | {
             "submit_s": submit_s, "duration_s": end_s - start_s, "num_gpus": self._gpus(table),
+            "after": [following(text)[0] for text in table.texts("Dependency")],
             "requested_s": _limits_s(table, no_run),
             "num_cpus": _each(held, lambda text: amount_of(text, "cpu")),
             "memory_gb": _each(held, lambda text: amount_of(text, "mem") / 1e9),
@@ -119,9 +123,13 @@ JobID|Submit|Start|End|State|AllocTRES|User|Partition
         }
 
     def notes(self, table: Table, kept: Any) -> Mapping[str, int]:
-        """Jobs whose end is not known."""
+        """Jobs whose end is not known, and dependencies of other kinds."""
         open_ended = kept & np.isnan(table.dates("End"))
-        return {"jobs still run, counted until the last time in the file": int(open_ended.sum())}
+        others = np.array([following(text)[1] > 0 for text in table.texts("Dependency")])
+        return {
+            "jobs still run, counted until the last time in the file": int(open_ended.sum()),
+            NOT_CARRIED_OUT: int((kept & others).sum()),
+        }
 
     def _end_s(self, table: Table) -> FloatArray:
         end_s = table.dates("End")

@@ -40,6 +40,7 @@ def _row(job: Any) -> dict[str, str]:
         "User": as_text(at(job, "user")) or as_text(at(job, "association.user")),
         "Partition": as_text(at(job, "partition")),
         "QOS": as_text(at(job, "qos")),
+        "Dependency": as_text(at(job, "dependency")),
     }  # fmt: skip
 
 

@@ -28,6 +28,7 @@ from simulator.model.tolerances import PART_OF_A_GPU
 from simulator.model.workload import Workload
 from simulator.schema import taken
 from simulator.workloads.bad_rows import Bad, BadRows, skipped, told
+from simulator.workloads.following import resolved
 from simulator.workloads.pods import whole_gpus
 from simulator.workloads.selection import Selected
 from simulator.workloads.synergy.traces import models_of_split
@@ -166,6 +167,13 @@ class Trace(Selected, Modelled, Redrawn):
         names = [str(k + 1) for k in range(len(table))] if names is None else names
         columns["job_id"], again = told_apart(names, kept)
         counts["rows repeat the name of a job: jobs of their own, NAME.again1, .."] = again
+        if any(before := columns.pop("after", ())):
+            here = np.flatnonzero(kept).tolist()
+            given, taken_ = ([each[k] for k in here] for each in (names, columns["job_id"]))
+            followed, missing = resolved([before[k] for k in here], given, taken_)
+            columns["after"] = dict(zip(here, followed, strict=True))
+            columns["after"] = [columns["after"].get(k, []) for k in range(len(table))]
+            counts["times a job follows one that is not here, which counts as ended"] = missing
         title = " - ".join(self._title(table, name) for name in ("end_s", "start_s"))
         counts[f"jobs whose duration is not {title}, which counts"] = int((differs & kept).sum())
         counts |= self.notes(table, kept)
