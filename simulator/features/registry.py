@@ -25,6 +25,7 @@ from simulator.features.failures.keys import CheckpointKeys, FailureKeys, Failur
 from simulator.features.failures.spec import Failures
 from simulator.features.maintenance import MaintenanceKeys
 from simulator.features.network import Network, NetworkKeys, NetworkSlowdown
+from simulator.features.places import KeptPlaces
 from simulator.features.predictions import (
     LearnedTimes,
     PredictedTimes,
@@ -118,6 +119,8 @@ def _known(workload: Workload, parts: Sequence[Any]) -> Iterator[Feature]:
             "reconfiguration_s: these jobs lose time in rounds by rules of their own (workload.resume_s, ..), "
             "expected 0"
         )
+    if workload.has_places:
+        yield KeptPlaces()
     if any(workload.after):
         yield Dependencies()
     if workload.fails_at:

@@ -63,6 +63,9 @@ class Workload:
         queues again (the attempts of a log). Empty: no job does. Policies do not see it.
     outcome : how each job ended in the log that it comes from: "passed", "killed" or "failed"; empty: not
         known.
+    account : who pays for the job; "" where unknown.
+    num_nodes : ``(J,)`` nodes on which a job of fixed demand lies in equal parts, 1: on one node; 0: any number.
+    gpu_types : types of GPU that will do for each job, "A100|H100"; "": any.
     after : by job, those that it follows: it is submitted when they have ended, not before ``submit_s``
         (`simulator.features.dependencies`). Empty: none follows any.
     notes : what a reader or generator has to say about this workload (sorted, cleaned, ..).
@@ -87,6 +90,9 @@ class Workload:
     priority: FloatArray = None  # type: ignore[assignment]
     qos: Sequence[str] = ()
     after: Sequence[Sequence[Dependency]] = ()
+    account: Sequence[str] = ()
+    num_nodes: IntArray = None  # type: ignore[assignment]
+    gpu_types: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         count = len(self.job_id)
@@ -100,7 +106,10 @@ class Workload:
         if self.patience_s is not None:
             self._fill("patience_s", np.inf)
         object.__setattr__(self, "job_id", tuple(self.job_id))
-        for name in ("model", "user", "vc", "qos"):
+        nodes = np.array(np.zeros(count) if self.num_nodes is None else self.num_nodes, np.int64)
+        nodes.flags.writeable = False
+        object.__setattr__(self, "num_nodes", nodes)
+        for name in ("model", "user", "vc", "qos", "account", "gpu_types"):
             object.__setattr__(self, name, tuple(getattr(self, name)) or ("",) * count)
         object.__setattr__(self, "fails_at", tuple(map(tuple, self.fails_at)))
         object.__setattr__(self, "outcome", tuple(self.outcome))
@@ -127,6 +136,7 @@ class Workload:
             "weight_per_s",
             "requested_s",
             "priority",
+            "num_nodes",
         ):
             if getattr(self, name).shape != (count,):
                 raise InputError(
@@ -160,6 +170,9 @@ class Workload:
         self._require("requested_s", np.isnan(asked) | (asked > 0), "a number > 0, or NaN")
         self._require("priority", np.isfinite(self.priority), "a finite number")
         self._check_optional(count)
+        if self.num_nodes.any():
+            good = (self.num_nodes >= 0) & (self.num_gpus % np.maximum(self.num_nodes, 1) == 0)
+            self._require("num_nodes", good, "a number of nodes that divides its GPUs")
 
     def _check_optional(self, count: int) -> None:
         """Optional columns of few workloads: patience, attempts, how jobs ended."""
@@ -203,6 +216,11 @@ class Workload:
         none = np.full(len(self), ELASTIC)
         none.flags.writeable = False
         return none
+
+    @cached_property
+    def has_places(self) -> bool:
+        """True where some job asks for a number of nodes, or for types of GPU (`simulator.model.places`)."""
+        return bool(self.num_nodes.any()) or any(self.gpu_types)
 
     @cached_property
     def is_elastic(self) -> bool:

@@ -140,10 +140,6 @@ job_id,user,num_inst,num_gpu,num_cpu,gpu_type,submit_time,duration,wait_time,gro
         return super().parse(table) | {
             "num_gpus": instances * table.numbers("num_gpu"),
             "num_cpus": instances * table.numbers("num_cpu"),
+            "gpu_types": [t if t not in ("CPU", "MISC") else "" for t in table.texts("gpu_type")],
             "requested_s": np.where(predicted_s > 0, predicted_s, np.nan),
         }
-
-    def notes(self, table: Table, kept: Any) -> Mapping[str, int]:
-        """Types of GPU."""
-        typed = np.isin(table.texts("gpu_type"), ("", "CPU"), invert=True)
-        return {"jobs ask for a type of GPU, here they take any": int((kept & typed).sum())}

@@ -70,7 +70,7 @@ class SpotJobs(Trace):
     reads = (
         InputColumn("job_name", "", "name of the job", "text", gives="job_id"),
         InputColumn("organization", "", "owner", "text", empty="", gives="user"),
-        InputColumn("gpu_model", "", "GPUs that it asks for", "text", empty=""),
+        InputColumn("gpu_model", "", "GPUs that it asks for", "text", empty="", gives="gpu_types"),
         InputColumn("cpu_request", "", "CPUs of a worker", "number", empty=0.0, at_least=0),
         InputColumn("gpu_request", "", "GPUs of a worker", "number", empty=0.0, at_least=0),
         InputColumn("worker_num", "", "workers", "number", empty=1.0, at_least=0),
@@ -91,8 +91,3 @@ job_name,organization,gpu_model,cpu_request,gpu_request,worker_num,submit_time,d
             "num_gpus": workers * table.numbers("gpu_request"),
             "num_cpus": workers * table.numbers("cpu_request"),
         }
-
-    def notes(self, table: Table, kept: Any) -> Mapping[str, int]:
-        """Types of GPU."""
-        typed = np.array(table.texts("gpu_model")) != ""
-        return {"jobs ask for a type of GPU, here they take any": int((kept & typed).sum())}

@@ -15,7 +15,8 @@ from simulator.model.cluster import FloatArray
 from simulator.workloads.following import NOT_CARRIED_OUT, following
 from simulator.workloads.records import records_table
 from simulator.workloads.slurm_json import slurm_rows
-from simulator.workloads.slurm_text import UNLIMITED, amount_of, gpus_of, seconds_of
+from simulator.workloads.slurm_text import UNLIMITED, amount_of, gpus_of, seconds_of, types_of
+from simulator.workloads.table import AskedPlaces
 from simulator.workloads.tables import InputColumn, Table
 from simulator.workloads.trace import Trace
 
@@ -42,6 +43,9 @@ class SlurmJobs(Trace):
     waits_from: Literal["submit", "eligible"] = "submit"
     """from when a job waits: from its submission, or from when it could start (Eligible)"""
 
+    nodes: AskedPlaces = "any"
+    """whether jobs lie on as many nodes as ReqTRES says (node=2), in equal parts"""
+
     reads = (
         InputColumn("JobID", "", "number of the job", "text", gives="job_id"),
         InputColumn("Submit", "", "time of submission", "date", empty=np.nan),
@@ -58,6 +62,7 @@ class SlurmJobs(Trace):
         InputColumn("AllocGPUS", "", "GPUs, where neither is there", "integer", required=False,
                     empty=0, at_least=0),
         InputColumn("User", "", "owner", "text", required=False, empty="", gives="user"),
+        InputColumn("Account", "", "who pays for it", "text", required=False, empty="", gives="account"),
         InputColumn("Partition", "", "virtual cluster", "text", required=False, empty="", gives="vc"),
         InputColumn("Dependency", "", "jobs that it follows: afterok:7:8,afterany:9", "text",
                     required=False, empty=""),
@@ -106,9 +111,13 @@ JobID|Submit|Start|End|State|AllocTRES|User|Partition
         table.require("End", ~(end_s < start_s) | no_run, "a time not before Start")
         if self.waits_from == "eligible":
             submit_s = np.fmax(submit_s, table.dates("Eligible"))
-        held = self._held(table)
+        held, asked, gpus = self._held(table), table.texts("ReqTRES"), self._gpus(table)
+        nodes = np.nan_to_num(_each(asked, lambda text: amount_of(text, "node")))
+        divides = (self.nodes == "as-asked") & (gpus % np.maximum(nodes, 1) == 0)
         return super().parse(table) | {
-            "submit_s": submit_s, "duration_s": end_s - start_s, "num_gpus": self._gpus(table),
+            "submit_s": submit_s, "duration_s": end_s - start_s, "num_gpus": gpus,
+            "num_nodes": np.where(divides, nodes, 0).astype(np.int64),
+            "gpu_types": [types_of(text) for text in asked],
             "after": [following(text)[0] for text in table.texts("Dependency")],
             "requested_s": _limits_s(table, no_run),
             "num_cpus": _each(held, lambda text: amount_of(text, "cpu")),

@@ -67,6 +67,7 @@ class InputColumn(Column):
     choices : the texts that may stand there; empty: any.
     aliases : other names under which the column may be found, the likeliest first.
     gives : column of `simulator.model.workload.Workload` that a trace has from it, or duration_s, or num_gpus.
+    or_else : a column that will do in its place, where it is required.
     per : of the file's unit, so many make one of that column.
     """
 
@@ -82,6 +83,7 @@ class InputColumn(Column):
     aliases: tuple[str, ...] = ()
     gives: str = ""
     per: float = 1.0
+    or_else: str = ""
 
     def __post_init__(self) -> None:
         """Seconds are below what a clock resolves."""
@@ -151,9 +153,9 @@ class Layout:
         if self.names:
             return float(len(fields) in self.names or text.startswith(self.comment))
         found, _ = _spelt(fields, columns)
-        wanted = [column for column in columns if column.required]
-        named = [found[c.name] for c in wanted if c.name in found]
-        exact = sum(_plain(fields[i]) == _plain(c.name) for c in wanted for i in named)
+        wanted = [(c.name, c.name if c.name in found else c.or_else) for c in columns if c.required]
+        named = [(name, fields[found[has]]) for name, has in wanted if has in found]
+        exact = sum(_plain(name) == _plain(title) for name, title in named)
         return (exact + 0.9 * (len(named) - exact)) / len(wanted)
 
 
@@ -483,7 +485,7 @@ def _match(
                 raise InputError(
                     f"{path}: column {like!r} is not known, did you mean {column.name!r}?"
                 )
-            if column.required:
+            if column.required and column.or_else not in found:
                 raise InputError(
                     f"{path}: column {column.name!r} is missing, found "
                     f"{', '.join(filter(None, titles))}"

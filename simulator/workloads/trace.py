@@ -32,7 +32,7 @@ from simulator.workloads.following import resolved
 from simulator.workloads.pods import whole_gpus
 from simulator.workloads.selection import Selected
 from simulator.workloads.synergy.traces import models_of_split
-from simulator.workloads.table import Modelled, Redrawn, Setting, Split
+from simulator.workloads.table import AskedPlaces, Modelled, Redrawn, Setting, Split
 from simulator.workloads.tables import HEADER, InputColumn, Layout, Table
 
 
@@ -57,6 +57,8 @@ class Trace(Selected, Modelled, Redrawn):
     """whether rows that cannot be read are left out, with a count by reason"""
     oversized: Literal["refuse", "leave-out", "clip"] = "refuse"
     """jobs that do not fit on the machines: refused, left out, or with no more than these have"""
+    places: AskedPlaces = "as-asked"
+    """whether jobs keep to the nodes and types of GPU that they ask for, where the machines have several types"""
     kill_at_limit: bool = False
     """whether a job ends when it has run for the time that it asked for, its work done or not"""
     split: Split | None = Field(default=None, examples=[[20, 70, 10]])
@@ -206,6 +208,8 @@ class Trace(Selected, Modelled, Redrawn):
     def make(self, setting: Setting) -> Workload:
         """The jobs of the file that are asked for."""
         jobs = self.selected(*self._read())
+        if self.places == "any":
+            jobs = replace(jobs, num_nodes=None, gpu_types=())
         if self.kill_at_limit:
             jobs = killed_at_limit(jobs)
         if self.split is not None:
