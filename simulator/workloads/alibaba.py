@@ -30,6 +30,7 @@ class AlibabaJobs(Trace):
     kind: Literal["alibaba"] = "alibaba"
 
     reads = (replace(PODS[0], unique=False), *PODS[1:], *TIMES)
+    written = "Alibaba's list of pods of 2023"
     example = """\
 name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time
 openb-pod-0002,88000,327680,8,1000,,LS,Succeeded,300,800,310

@@ -40,6 +40,7 @@ class PaiTasks(Trace):
         InputColumn("gpu_type", "", "GPUs that it had", "text", empty=""),
     )  # fmt: skip
     layout = Layout("10 fields of pai_task_table", {10: [c.name for c in reads]})
+    written = "pai_task_table of 2020"
     example = "00ca0d8f,tensorflow,2.0,Terminated,5058922.0,5058956.0,600.0,29.296875,100.0,MISC\n"
 
     @classmethod
@@ -129,6 +130,7 @@ class PaiJobs(Trace):
         InputColumn("group_gpu_dur", "s", "predicted duration", "number", required=False,
                     empty=np.nan),
     )  # fmt: skip
+    written = "a list of jobs of Alibaba's simulator of 2020"
     example = """\
 job_id,user,num_inst,num_gpu,num_cpu,gpu_type,submit_time,duration,wait_time,group_gpu_dur
 17,u1,2,0.5,6,T4,100,3600,20,3000

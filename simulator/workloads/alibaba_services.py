@@ -37,6 +37,7 @@ class DlrmInstances(Trace):
         InputColumn("deletion_time", "s", "end; empty: after the trace", "number", empty=np.nan,
                     at_least=0, not_before="scheduled_time"),
     )  # fmt: skip
+    written = "Alibaba's list of instances of 2025"
     example = """\
 instance_sn,role,app_name,cpu_request,gpu_request,memory_request,creation_time,scheduled_time,deletion_time
 instance_7,HN,app_0,12,1,120.0,100.0,110.0,9000.0
@@ -79,6 +80,7 @@ class SpotJobs(Trace):
                     gives="duration_s"),
         InputColumn("job_type", "", "HP or Spot", "text", empty="", gives="qos"),
     )  # fmt: skip
+    written = "Alibaba's list of jobs of 2026"
     example = """\
 job_name,organization,gpu_model,cpu_request,gpu_request,worker_num,submit_time,duration,job_type
 7,13,A10,8,1,16,0,3600,Spot

@@ -38,6 +38,7 @@ class HeliosJobs(Trace):
         InputColumn("end_time", "", "end of the run", "date", required=False, empty=np.nan,
                     gives="end_s"),
     )  # fmt: skip
+    written = "a log of Helios or Acme"
     example = """\
 job_id,user,vc,gpu_num,cpu_num,state,submit_time,start_time,end_time,duration,queue
 a,u1,vc1,8,32,COMPLETED,2020-04-01 00:10:00,2020-04-01 00:10:05,2020-04-01 01:10:05,3600,5

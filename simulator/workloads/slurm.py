@@ -68,6 +68,7 @@ class SlurmJobs(Trace):
                     required=False, empty=""),
         InputColumn("QOS", "", "quality of service", "text", required=False, empty="", gives="qos"),
     )  # fmt: skip
+    written = "the output of sacct -P"
     example = """\
 JobID|Submit|Start|End|State|AllocTRES|User|Partition
 7|2026-01-05T08:00:00|2026-01-05T08:00:10|2026-01-05T09:00:10|COMPLETED|cpu=8,gres/gpu=2,node=1|u1|gpu

@@ -33,6 +33,22 @@ from simulator.workloads.cells import read_cells, read_lines, separator_of
 if TYPE_CHECKING:
     import pandas as pd
 
+
+class MissingColumns(InputError):
+    """A file lacks columns that it must have.
+
+    Attributes
+    ----------
+    names : of the columns.
+    has : whether it has some of those that are looked for.
+    """
+
+    def __init__(self, path: Path, names: Sequence[str], titles: Sequence[str], has: bool) -> None:
+        found = ", ".join(filter(None, titles))
+        super().__init__(f"{path}: column {names[0]!r} is missing, found {found}")
+        self.names, self.has = names, has
+
+
 EXACT = 2**53
 """Whole numbers below it are exact as doubles."""
 UNKNOWN = ("None", "none", "Unknown", "N/A", "NA", "NaN", "nan", "NaT", "null", "NULL", "<NA>")
@@ -474,6 +490,9 @@ def _match(
             units[name] = dict(column.spellings()).get(plain[i], 1.0)
     used = {*found.values()}
     unknown = [title for i, title in enumerate(titles) if title and i not in used]
+    missing = [
+        c.name for c in rest if c.required and c.name not in found and c.or_else not in found
+    ]
     for column in rest:
         if column.name not in found:
             likeness = 0.75 if column.required else 0.85
@@ -485,9 +504,6 @@ def _match(
                 raise InputError(
                     f"{path}: column {like!r} is not known, did you mean {column.name!r}?"
                 )
-            if column.required and column.or_else not in found:
-                raise InputError(
-                    f"{path}: column {column.name!r} is missing, found "
-                    f"{', '.join(filter(None, titles))}"
-                )
+            if column.name in missing:
+                raise MissingColumns(path, missing, titles, bool(found))
     return found, {name: per for name, per in units.items() if per != 1.0}, unknown

@@ -28,12 +28,13 @@ from simulator.model.tolerances import PART_OF_A_GPU
 from simulator.model.workload import Workload
 from simulator.schema import taken
 from simulator.workloads.bad_rows import Bad, BadRows, skipped, told
+from simulator.workloads.cells import container_of
 from simulator.workloads.following import resolved
 from simulator.workloads.pods import whole_gpus
 from simulator.workloads.selection import Selected
 from simulator.workloads.synergy.traces import models_of_split
 from simulator.workloads.table import AskedPlaces, Modelled, Redrawn, Setting, Split
-from simulator.workloads.tables import HEADER, InputColumn, Layout, Table
+from simulator.workloads.tables import HEADER, InputColumn, Layout, MissingColumns, Table
 
 
 class Trace(Selected, Modelled, Redrawn):
@@ -47,6 +48,7 @@ class Trace(Selected, Modelled, Redrawn):
     is_log : whether the file tells what ran: times start with the first job that is kept. Else those that are
         no dates count from 0.
     a_job : word for a row.
+    written : what the file is, for messages.
     """
 
     path: InputFile = Field(examples=["jobs.csv"])
@@ -69,6 +71,7 @@ class Trace(Selected, Modelled, Redrawn):
     example: ClassVar[str]
     is_log: ClassVar[bool] = True
     a_job: ClassVar[str] = "job"
+    written: ClassVar[str] = "a table of jobs"
 
     @classmethod
     def likeness(cls, text: str) -> float:
@@ -77,7 +80,15 @@ class Trace(Selected, Modelled, Redrawn):
 
     def raw(self) -> Table:
         """The rows of the file."""
-        return Table.of_file(self.path, self.reads, self.layout, self.columns)
+        try:
+            return Table.of_file(self.path, self.reads, self.layout, self.columns)
+        except MissingColumns as error:
+            look, known = container_of(Path(self.path), "jobs"), ", ".join(_formats(Trace))
+            whose = f"is this {self.written}?" if error.has else "no format of jobs is recognised."
+            raise InputError(
+                f"{error} ({look}): {whose} Wanted also: {', '.join(error.names)} "
+                f"([workload.columns] names titles); formats: {known}"
+            ) from None
 
     def table(self, raw: Table) -> Table:
         """The rows of jobs, of those that can be read."""
@@ -215,6 +226,12 @@ class Trace(Selected, Modelled, Redrawn):
         if self.split is not None:
             jobs = replace(jobs, model=models_of_split(len(jobs), self.split))
         return self.redrawn(jobs, setting)
+
+
+def _formats(of: type[Trace]) -> list[str]:
+    """Names of all formats."""
+    found = [str(of.model_fields["kind"].default)] if "example" in vars(of) else []
+    return sorted(found + [name for each in of.__subclasses__() for name in _formats(each)])
 
 
 def told_apart(names: Sequence[str], kept: npt.NDArray[np.bool_]) -> tuple[list[str], int]:
