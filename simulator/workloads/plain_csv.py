@@ -9,6 +9,7 @@ import numpy as np
 
 from simulator.errors import InputError
 from simulator.model.cluster import SECONDS_PER_HOUR
+from simulator.model.tolerances import PART_OF_A_GPU
 from simulator.workloads.following import NOT_CARRIED_OUT, following
 from simulator.workloads.tables import InputColumn, Table
 from simulator.workloads.trace import Trace
@@ -136,18 +137,17 @@ def _demands(table: Table, found: Mapping[str, Any]) -> dict[str, Any]:
     """GPUs, nodes, CPUs and memory of the whole jobs, of which some may be told for a node or a GPU."""
     nodes, each = table.numbers("num_nodes"), table.numbers("gpus_per_node")
     gpus = np.where(np.isnan(found["num_gpus"]), np.maximum(nodes, 1) * each, found["num_gpus"])
-    divides = gpus % np.where(each > 0, each, 1) == 0
+    whole = np.ceil(gpus - PART_OF_A_GPU)  # a part of a GPU is on one node
+    told = (nodes == 0) | (each == 0) | (nodes * each == whole)
     if "gpus_per_node" in table:
-        told = (nodes == 0) | (each == 0) | (nodes * each == gpus)
-        table.require("gpus_per_node", divides & told, "a number that times its nodes is its GPUs")
-    nodes = np.where(each > 0, gpus / np.maximum(each, 1), nodes)
+        good = told & (whole % np.maximum(each, 1) == 0)
+        table.require("gpus_per_node", good, "a number that times its nodes is its GPUs")
+    nodes = np.where(each > 0, whole / np.maximum(each, 1), nodes)
     if "num_nodes" in table:
-        table.require(
-            "num_nodes", gpus % np.maximum(nodes, 1) == 0, "a number that divides its GPUs"
-        )
+        good = whole % np.maximum(nodes, 1) == 0
+        table.require("num_nodes", good, "a number that divides its GPUs")
     more = {}
     for name in ("num_cpus", "memory_gb"):
         of_gpus = gpus * table.numbers(name.replace("num_", "") + "_per_gpu")
         more[name] = np.where(np.isnan(found[name]), of_gpus, found[name])
-    # A part of a GPU is on one node.
-    return {"num_gpus": gpus, "num_nodes": np.where(gpus < 1, 0, nodes).astype(np.int64), **more}
+    return {"num_gpus": gpus, "num_nodes": nodes.astype(np.int64), **more}
