@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,10 +34,10 @@ def check_fits(workload: Workload, cluster: Cluster) -> None:
     fixed = workload.num_gpus != ELASTIC
     for fault in _faults(workload, cluster) if fixed.any() else ():
         if fault.bad.any():
-            job, count = int(np.argmax(fault.bad)), int(fault.bad.sum())
+            first, count = int(np.argmax(fault.bad)), int(fault.bad.sum())
             more = f"; {count} jobs are so" if count > 1 else ""
-            value = f"{fault.value[job]:g}"
-            raise InputError(f"job {workload.job_id[job]!r}: {fault.problem % value}{more}")
+            value = f"{fault.value[first]:g}"
+            raise InputError(f"job {workload.job_id[first]!r}: {fault.problem % value}{more}")
     if fixed.all():
         return
     if isinstance(workload.performance, TimeTable):
@@ -83,7 +83,7 @@ def sized(workload: Workload, cluster: Cluster, rule: Literal["leave-out", "clip
         num_nodes=np.where(part < 1, 0, workload.num_nodes),
     )  # fmt: skip
     still = _larger(workload, cluster)
-    stated = {
+    stated: dict[str, Any] = {
         name: np.where(still, np.nan, getattr(workload, name)) for name in ("num_cpus", "memory_gb")
     }
     stated["num_nodes"] = np.where(still, 0, workload.num_nodes)
@@ -112,7 +112,7 @@ def with_known_types(workload: Workload, cluster: Cluster) -> Workload:
 
 
 def _larger(workload: Workload, cluster: Cluster) -> BoolArray:
-    return np.logical_or.reduce([fault.bad for fault in _faults(workload, cluster)])
+    return np.any([fault.bad for fault in _faults(workload, cluster)], axis=0)
 
 
 class _Fault(NamedTuple):

@@ -351,8 +351,10 @@ class Table:
     def values(self, name: str) -> Values:
         """A column by its type, in the unit of the column that it gives."""
         column = self._column(name)
-        if column.type in ("text", "date", "time"):
-            return {"text": self.texts, "date": self.dates, "time": self.times}[column.type](name)
+        if column.type == "text":
+            return self.texts(name)
+        if column.type in ("date", "time"):
+            return self.dates(name) if column.type == "date" else self.times(name)
         if column.type == "integer" and column.per == 1:
             return self.whole_numbers(name)
         return self.numbers(name) / column.per

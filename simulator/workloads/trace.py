@@ -220,7 +220,7 @@ class Trace(Selected, Modelled, Redrawn):
         """The jobs of the file that are asked for."""
         jobs = self.selected(*self._read())
         if self.places == "any":
-            jobs = replace(jobs, num_nodes=None, gpu_types=())
+            jobs = replace(jobs, num_nodes=np.zeros(len(jobs), np.int64), gpu_types=())
         if self.kill_at_limit:
             jobs = killed_at_limit(jobs)
         if self.split is not None:
