@@ -26,7 +26,10 @@ NODE, RACK, ANYWHERE = range(3)
 
 
 @register(
-    "consolidating", requires=("servers", "fixed-demand"), paper="Zaharia et al., EuroSys 2010"
+    "consolidating",
+    requires=("servers", "fixed-demand"),
+    paper="Zaharia et al., EuroSys 2010",
+    places=True,
 )
 class Consolidating:
     """Delay scheduling: wait a while for GPUs of one node, then of one rack, then take any.
@@ -121,7 +124,9 @@ class Consolidating:
         return True
 
     def _can_be_together(self, view: View, job: int) -> bool:
-        return bool(view.workload.num_gpus[job] <= view.cluster.max_gpus_per_node)
+        asks = view.workload
+        on_one = asks.num_gpus[job] <= view.cluster.max_gpus_per_node
+        return bool(on_one and asks.num_nodes[job] <= 1)
 
     def _fits_a_rack(self, view: View, racks: list[list[int]], job: int) -> bool:
         most = max(sum(view.cluster.type_of[n].gpus for n in rack) for rack in racks)

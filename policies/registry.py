@@ -164,6 +164,8 @@ def requirements_verdict(
     """
     parsed = PolicyName.parse(name)
     wanted = requirements_of(name) if requirements is None else requirements
+    if not getattr(_factory(name, parsed), "places", False):
+        wanted = (*wanted, "any-place")
     found = missing_of(wanted, workload, cluster)
     essential = [missing for missing in found if missing.essential]
     if essential:

@@ -237,6 +237,7 @@ def _result(
         decisions=simulation.decisions,
         schedule=simulation.schedule,
         configurations=simulation.configurations,
+        eligible_s=np.array(simulation.submitted_s) if any(workload.after) else None,
         server=server.spec if server else None,
         server_wait_s=np.array(server.wait_s if server else []),
         server_response_s=np.array(server.response_s if server else []),

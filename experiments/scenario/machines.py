@@ -23,7 +23,7 @@ def fitted(
     workload: Workload, own_cluster: Cluster | None, scenario: Scenario
 ) -> tuple[Workload, Cluster]:
     """The workload as it runs on the machines asked for, and these."""
-    from simulator.workloads.fits import check_fits, sized
+    from simulator.workloads.fits import check_fits, sized, with_known_types
     from simulator.workloads.reshaping import time_shared
 
     with at_key("cluster"):
@@ -36,6 +36,7 @@ def fitted(
         cluster = _with_features(cluster, scenario)  # its prices are new
     oversized = getattr(scenario.workload, "oversized", None)
     try:
+        workload = with_known_types(workload, cluster)
         if oversized in ("leave-out", "clip"):
             workload = sized(workload, cluster, oversized)
         if rules is not None and rules.sensitivity is not None:

@@ -19,6 +19,7 @@ from simulator.features.changing_rates import ChangingRates
 from simulator.features.colocation.keys import ColocationKeys
 from simulator.features.colocation.run_time import ColocatedJobs
 from simulator.features.colocation.spec import Colocation
+from simulator.features.dependencies import Dependencies
 from simulator.features.failures import checkpoints, jobs, spec
 from simulator.features.failures.keys import (
     CheckpointKeys,
@@ -30,6 +31,7 @@ from simulator.features.failures.keys import (
 from simulator.features.failures.spec import Failures
 from simulator.features.maintenance import MaintenanceKeys
 from simulator.features.network import Network, NetworkKeys, NetworkSlowdown
+from simulator.features.places import KeptPlaces
 from simulator.features.predictions import (
     LearnedTimes,
     PredictedTimes,
@@ -123,6 +125,10 @@ def _known(workload: Workload, parts: Sequence[Any]) -> Iterator[Feature]:
             "reconfiguration_s: these jobs lose time in rounds by rules of their own (workload.resume_s, ..), "
             "expected 0"
         )
+    if workload.has_places:
+        yield KeptPlaces()
+    if any(workload.after):
+        yield Dependencies()
     if workload.fails_at:
         given.setdefault(Failures, Failures())
     model = type(workload.performance)

@@ -58,7 +58,7 @@ JOBS: Schema[RunRecord] = Schema(
     "a job, in order of submission",
     (
         Derived("job_id", "", "name of the job", "text", values=lambda r: r.workload.job_id),
-        Derived("arrival_s", "s", "submission", "number", values=lambda r: r.workload.submit_s),
+        Derived("arrival_s", "s", "submission; of a job that follows others, when it was submitted at last", "number", values=lambda r: r.submit_s),
         Derived("first_start_s", "s", "first start; empty for a job that never started", "number"),
         Derived("completion_s", "s", "end of the job, or the time at which it left", "number"),
         Derived("jct_s", "s", "job completion time: from submission to the end", "number"),

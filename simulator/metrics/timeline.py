@@ -53,7 +53,7 @@ def timeline(record: RunRecord) -> Timeline | None:
     shares = record.shares()
     if shares is None:
         return None
-    submit_s, completion_s = record.workload.submit_s, record.completion_s
+    submit_s, completion_s = record.submit_s, record.completion_s
     start_s, end_s = shares["start_s"], shares["end_s"]
     states = _node_states(record, shares)
     times = np.unique(np.concatenate([submit_s, completion_s, start_s, end_s, states.time_s]))
@@ -81,7 +81,7 @@ def timeline(record: RunRecord) -> Timeline | None:
         power_kw[times >= record.end_s] = cost_per_h[times >= record.end_s] = 0.0
     if any(t.power_w for t in record.cluster.node_types) and (shares["gpus"] % 1).any():
         power_kw, cost_per_h = np.full((2, len(times)), np.nan)
-    since = int(np.searchsorted(times, submit_s[0]))
+    since = int(np.searchsorted(times, submit_s.min()))
     amounts = (np.round(values[since:], DIGITS) for values in (gpus, power_kw, cost_per_h))
     return Timeline(times[since:], queue[since:], running[since:], *amounts)
 

@@ -40,6 +40,7 @@ class PaiTasks(Trace):
         InputColumn("gpu_type", "", "GPUs that it had", "text", empty=""),
     )  # fmt: skip
     layout = Layout("10 fields of pai_task_table", {10: [c.name for c in reads]})
+    written = "pai_task_table of 2020"
     example = "00ca0d8f,tensorflow,2.0,Terminated,5058922.0,5058956.0,600.0,29.296875,100.0,MISC\n"
 
     @classmethod
@@ -131,6 +132,7 @@ class PaiJobs(Trace):
         InputColumn("group_gpu_dur", "s", "predicted duration", "number", required=False,
                     empty=np.nan),
     )  # fmt: skip
+    written = "a list of jobs of Alibaba's simulator of 2020"
     example = """\
 job_id,user,num_inst,num_gpu,num_cpu,gpu_type,submit_time,duration,wait_time,group_gpu_dur
 17,u1,2,0.5,6,T4,100,3600,20,3000
@@ -142,10 +144,6 @@ job_id,user,num_inst,num_gpu,num_cpu,gpu_type,submit_time,duration,wait_time,gro
         return super().parse(table) | {
             "num_gpus": instances * table.numbers("num_gpu"),
             "num_cpus": instances * table.numbers("num_cpu"),
+            "gpu_types": [t if t not in ("CPU", "MISC") else "" for t in table.texts("gpu_type")],
             "requested_s": np.where(predicted_s > 0, predicted_s, np.nan),
         }
-
-    def notes(self, table: Table, kept: Any) -> Mapping[str, int]:
-        """Types of GPU."""
-        typed = np.isin(table.texts("gpu_type"), ("", "CPU"), invert=True)
-        return {"jobs ask for a type of GPU, here they take any": int((kept & typed).sum())}

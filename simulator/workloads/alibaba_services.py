@@ -37,6 +37,7 @@ class DlrmInstances(Trace):
         InputColumn("deletion_time", "s", "end; empty: after the trace", "number", empty=np.nan,
                     at_least=0, not_before="scheduled_time"),
     )  # fmt: skip
+    written = "Alibaba's list of instances of 2025"
     example = """\
 instance_sn,role,app_name,cpu_request,gpu_request,memory_request,creation_time,scheduled_time,deletion_time
 instance_7,HN,app_0,12,1,120.0,100.0,110.0,9000.0
@@ -70,7 +71,7 @@ class SpotJobs(Trace):
     reads = (
         InputColumn("job_name", "", "name of the job", "text", gives="job_id"),
         InputColumn("organization", "", "owner", "text", empty="", gives="user"),
-        InputColumn("gpu_model", "", "GPUs that it asks for", "text", empty=""),
+        InputColumn("gpu_model", "", "GPUs that it asks for", "text", empty="", gives="gpu_types"),
         InputColumn("cpu_request", "", "CPUs of a worker", "number", empty=0.0, at_least=0),
         InputColumn("gpu_request", "", "GPUs of a worker", "number", empty=0.0, at_least=0),
         InputColumn("worker_num", "", "workers", "number", empty=1.0, at_least=0),
@@ -79,6 +80,7 @@ class SpotJobs(Trace):
                     gives="duration_s"),
         InputColumn("job_type", "", "HP or Spot", "text", empty="", gives="qos"),
     )  # fmt: skip
+    written = "Alibaba's list of jobs of 2026"
     example = """\
 job_name,organization,gpu_model,cpu_request,gpu_request,worker_num,submit_time,duration,job_type
 7,13,A10,8,1,16,0,3600,Spot
@@ -91,8 +93,3 @@ job_name,organization,gpu_model,cpu_request,gpu_request,worker_num,submit_time,d
             "num_gpus": workers * table.numbers("gpu_request"),
             "num_cpus": workers * table.numbers("cpu_request"),
         }
-
-    def notes(self, table: Table, kept: Any) -> Mapping[str, int]:
-        """Types of GPU."""
-        typed = np.array(table.texts("gpu_model")) != ""
-        return {"jobs ask for a type of GPU, here they take any": int((kept & typed).sum())}

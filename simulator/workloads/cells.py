@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_COLUMNS = 10_000
-SEPARATORS = (",", ";", "\t", "|")
+TAB = "\t"
+SEPARATORS = (",", ";", TAB, "|")
 LONGEST = 200
 """Characters of a value that is no text, as it is shown in a message."""
 _LINES = re.compile(r"\r\n|\r|\n")
@@ -58,6 +59,18 @@ def as_text(value: Any) -> str:
     if value is None:
         return ""
     return value.strip() if isinstance(value, str) else json.dumps(value)[:LONGEST]
+
+
+def container_of(path: Path, expected: str) -> str:
+    """The look of a file, in words: "the separator is |", "JSON lines", "Parquet"."""
+    content = read_input(path, expected)
+    text = content[:400_000].decode("utf-8-sig", errors="replace").lstrip()
+    if content.startswith(_PARQUET):
+        return "Parquet"
+    if _first_record(text) is not None:
+        return "JSON"
+    separator = separator_of(text.partition("\n")[0])
+    return f"the separator is {'a tab' if separator == TAB else separator}"
 
 
 def separator_of(header: str) -> str:
@@ -165,7 +178,8 @@ def _with_long_rows(
         for line, found in list(long.items())[:TOLD]
     ]
     bad = Bad(f"expected {width} fields", "line", np.array([*long]), messages)
-    return pd.DataFrame(rows, dtype=object), (bad,)
+    padded = [[*fields, *[""] * (width - len(fields))] for fields in rows]
+    return pd.DataFrame(padded, dtype=object), (bad,)
 
 
 # -- JSON lines --------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster, FloatArray, NodeType
 from simulator.model.performance import FixedDuration, TimeTable
+from simulator.model.places import Places, types_of
 from simulator.model.tolerances import CAPACITY
 from simulator.model.workload import ELASTIC, Workload
 
@@ -33,10 +34,10 @@ def check_fits(workload: Workload, cluster: Cluster) -> None:
     fixed = workload.num_gpus != ELASTIC
     for fault in _faults(workload, cluster) if fixed.any() else ():
         if fault.bad.any():
-            job, count = int(np.argmax(fault.bad)), int(fault.bad.sum())
+            first, count = int(np.argmax(fault.bad)), int(fault.bad.sum())
             more = f"; {count} jobs are so" if count > 1 else ""
-            value = f"{fault.value[job]:g}"
-            raise InputError(f"job {workload.job_id[job]!r}: {fault.problem % value}{more}")
+            value = f"{fault.value[first]:g}"
+            raise InputError(f"job {workload.job_id[first]!r}: {fault.problem % value}{more}")
     if fixed.all():
         return
     if isinstance(workload.performance, TimeTable):
@@ -79,19 +80,39 @@ def sized(workload: Workload, cluster: Cluster, rule: Literal["leave-out", "clip
     workload = replace(
         workload, performance=replace(performance, num_gpus=gpus),
         num_cpus=workload.num_cpus * part, memory_gb=workload.memory_gb * part,
+        num_nodes=np.where(part < 1, 0, workload.num_nodes),
     )  # fmt: skip
     still = _larger(workload, cluster)
-    stated = {
+    stated: dict[str, Any] = {
         name: np.where(still, np.nan, getattr(workload, name)) for name in ("num_cpus", "memory_gb")
     }
+    stated["num_nodes"] = np.where(still, 0, workload.num_nodes)
     note = (
         f"workload: {bad.sum()} jobs do not fit on the machines, they get no more than these have"
     )
     return replace(workload, **stated).noted(note)
 
 
+def with_known_types(workload: Workload, cluster: Cluster) -> Workload:
+    """The jobs without the types of GPU that they ask for where these leave no choice: one type, or none of theirs.
+
+    A note counts those that get GPUs of another type.
+    """
+    have = {node_type.gpu_type.lower() for node_type in cluster.node_types}
+    other = [bool(text) and not types_of(text) & have for text in workload.gpu_types]
+    if not any(workload.gpu_types) or (len(have) > 1 and not any(other)):
+        return workload
+    texts = [
+        "" if is_other or len(have) == 1 else text
+        for text, is_other in zip(workload.gpu_types, other, strict=True)
+    ]
+    note = f"workload: {sum(other)} jobs ask for a type of GPU that no node has, here they take any"
+    workload = replace(workload, gpu_types=texts)
+    return workload.noted(note) if any(other) else workload
+
+
 def _larger(workload: Workload, cluster: Cluster) -> BoolArray:
-    return np.logical_or.reduce([fault.bad for fault in _faults(workload, cluster)])
+    return np.any([fault.bad for fault in _faults(workload, cluster)], axis=0)
 
 
 class _Fault(NamedTuple):
@@ -121,6 +142,16 @@ def _faults(workload: Workload, cluster: Cluster) -> Iterator[_Fault]:
         )
     gpus = demands["num_gpus"][0]
     held = np.array([_gpus_held(demands.values(), gpus, t) for t in cluster.node_types])
+    if workload.has_places:
+        places = Places(workload, cluster)
+        held, wanted = np.where(places.table(), held, 0), workload.num_nodes
+        on_one = np.floor(held * np.maximum(wanted, 1) + CAPACITY) >= gpus
+        able = _least_of_a_controller(on_one.astype(np.float64), cluster)
+        yield _Fault(
+            np.where(wanted > 0, able < wanted, _least_of_a_controller(held, cluster) < gpus),
+            gpus,
+            f"%s GPUs do not fit on the nodes and types of GPU that it asks for, of {nodes}",
+        )
     yield _Fault(
         _least_of_a_controller(held, cluster) < gpus,
         gpus,

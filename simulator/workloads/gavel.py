@@ -104,6 +104,7 @@ class GavelJobs(Trace):
     file_keys: ClassVar[tuple[str, ...]] = ("throughputs",)
     reads = COLUMNS
     layout = LAYOUT
+    written = "Gavel's trace"
     example = "LM (batch size 5)\tpython3 main.py\ttext\t--steps\t0\t2000\t2\tstatic\t120.5\t3600\n"
     is_log = False
 

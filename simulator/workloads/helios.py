@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from simulator.workloads.tables import InputColumn
+from simulator.workloads.table import AskedPlaces
+from simulator.workloads.tables import InputColumn, Table
 from simulator.workloads.trace import Trace
 
 
@@ -19,11 +20,16 @@ class HeliosJobs(Trace):
 
     kind: Literal["helios"] = "helios"
 
+    nodes: AskedPlaces = "any"
+    """whether jobs lie on as many nodes as in the log (node_num), in equal parts"""
+
     reads = (
         InputColumn("job_id", "", "name of the job", "text", gives="job_id"),
         InputColumn("user", "", "owner", "text", empty="", gives="user"),
         InputColumn("vc", "", "virtual cluster", "text", required=False, empty="", gives="vc"),
         InputColumn("gpu_num", "", "GPUs", "integer", at_least=0, gives="num_gpus"),
+        InputColumn("node_num", "", "nodes, read with nodes = as-asked", "integer", required=False,
+                    empty=0.0, at_least=0),
         InputColumn("submit_time", "", "time of submission", "date", empty=np.nan, gives="submit_s"),
         InputColumn("duration", "s", "time that it ran", "number",
                     empty=np.nan, at_least=0, gives="duration_s"),
@@ -32,7 +38,14 @@ class HeliosJobs(Trace):
         InputColumn("end_time", "", "end of the run", "date", required=False, empty=np.nan,
                     gives="end_s"),
     )  # fmt: skip
+    written = "a log of Helios or Acme"
     example = """\
 job_id,user,vc,gpu_num,cpu_num,state,submit_time,start_time,end_time,duration,queue
 a,u1,vc1,8,32,COMPLETED,2020-04-01 00:10:00,2020-04-01 00:10:05,2020-04-01 01:10:05,3600,5
 """
+
+    def parse(self, table: Table) -> dict[str, Any]:
+        """Nodes count where they divide the GPUs."""
+        found, nodes = super().parse(table), table.whole_numbers("node_num")
+        divides = (self.nodes == "as-asked") & (found["num_gpus"] % np.maximum(nodes, 1) == 0)
+        return found | {"num_nodes": np.where(divides, nodes, 0)}

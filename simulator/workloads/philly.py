@@ -92,8 +92,8 @@ class PhillyJobs(Trace):
 
     @classmethod
     def likeness(cls, text: str) -> float:
-        """A list of jobs with attempts; in doubt, any JSON."""
-        return 0.5 * (text[:1] in ("[", "{")) + 0.5 * (text[:1] == "[" and '"attempts"' in text)
+        """A list of jobs with attempts."""
+        return float(text[:1] == "[" and '"attempts"' in text)
 
     def raw(self) -> Table:
         """The entries of the list."""

@@ -122,6 +122,7 @@ def shared_workload(demands: Demands, submit_s: FloatArray, duration_s: FloatArr
         performance=SharedDuration(duration_s[jobs], demands.num_gpus, part=part),
         num_cpus=demands.cpu_milli / 1000,
         memory_gb=np.asarray(demands.memory_mib * GB_PER_MIB, dtype=np.float64),
+        gpu_types=demands.gpu_spec,
         notes=(f"{left_out} jobs without a GPU, left out",) if left_out else (),
     )
 

@@ -8,6 +8,7 @@ A package adds a kind by an entry point, which names it:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -65,14 +66,22 @@ def recognised(path: Path) -> str:
     Raises
     ------
     InputError
-        No such file.
+        No such file, or JSON of no format.
     """
     if path.is_dir():
         return "instance"
     text = beginning(path, "a file of jobs")
     alike = {name: table.likeness(text) for name, table in formats().items()}
     best = max(alike, key=alike.__getitem__)
-    return best if alike[best] >= 0.5 else "csv"  # whose reader says what is missing
+    if alike[best] >= 0.5:
+        return best
+    if text[:1] in ("[", "{"):
+        keys = ", ".join(dict.fromkeys(re.findall(r'"([^"\n]{1,40})"\s*:', text[:10_000])[:8]))
+        raise InputError(
+            f"{path}: JSON with the keys {keys or 'of none'}: no format of jobs is recognised; formats: "
+            f"{', '.join(alike)}"
+        )
+    return "csv"  # whose reader says what is missing
 
 
 def read_jobs(path: str | Path, kind: str | None = None) -> Workload:

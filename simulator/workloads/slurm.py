@@ -12,9 +12,18 @@ import numpy as np
 from simulator.errors import InputError
 from simulator.files.inputs import read_input
 from simulator.model.cluster import FloatArray
+from simulator.workloads.following import NOT_CARRIED_OUT, following
 from simulator.workloads.records import records_table
 from simulator.workloads.slurm_json import slurm_rows
-from simulator.workloads.slurm_text import UNLIMITED, amount_of, gpu_type_of, gpus_of, seconds_of
+from simulator.workloads.slurm_text import (
+    UNLIMITED,
+    amount_of,
+    gpu_type_of,
+    gpus_of,
+    seconds_of,
+    types_of,
+)
+from simulator.workloads.table import AskedPlaces
 from simulator.workloads.tables import InputColumn, Table
 from simulator.workloads.trace import Trace
 
@@ -41,6 +50,9 @@ class SlurmJobs(Trace):
     waits_from: Literal["submit", "eligible"] = "submit"
     """from when a job waits: from its submission, or from when it could start (Eligible)"""
 
+    nodes: AskedPlaces = "any"
+    """whether jobs lie on as many nodes as ReqTRES says (node=2), in equal parts"""
+
     reads = (
         InputColumn("JobID", "", "number of the job", "text", gives="job_id"),
         InputColumn("Submit", "", "time of submission", "date", empty=np.nan),
@@ -57,9 +69,13 @@ class SlurmJobs(Trace):
         InputColumn("AllocGPUS", "", "GPUs, where neither is there", "integer", required=False,
                     empty=0, at_least=0),
         InputColumn("User", "", "owner", "text", required=False, empty="", gives="user"),
+        InputColumn("Account", "", "who pays for it", "text", required=False, empty="", gives="account"),
         InputColumn("Partition", "", "virtual cluster", "text", required=False, empty="", gives="vc"),
+        InputColumn("Dependency", "", "jobs that it follows: afterok:7:8,afterany:9", "text",
+                    required=False, empty=""),
         InputColumn("QOS", "", "quality of service", "text", required=False, empty="", gives="qos"),
     )  # fmt: skip
+    written = "the output of sacct -P"
     example = """\
 JobID|Submit|Start|End|State|AllocTRES|User|Partition
 7|2026-01-05T08:00:00|2026-01-05T08:00:10|2026-01-05T09:00:10|COMPLETED|cpu=8,gres/gpu=2,node=1|u1|gpu
@@ -103,9 +119,14 @@ JobID|Submit|Start|End|State|AllocTRES|User|Partition
         table.require("End", ~(end_s < start_s) | no_run, "a time not before Start")
         if self.waits_from == "eligible":
             submit_s = np.fmax(submit_s, table.dates("Eligible"))
-        held = self._held(table)
+        held, asked, gpus = self._held(table), table.texts("ReqTRES"), self._gpus(table)
+        nodes = np.nan_to_num(_each(asked, lambda text: amount_of(text, "node")))
+        divides = (self.nodes == "as-asked") & (gpus % np.maximum(nodes, 1) == 0)
         return super().parse(table) | {
-            "submit_s": submit_s, "duration_s": end_s - start_s, "num_gpus": self._gpus(table),
+            "submit_s": submit_s, "duration_s": end_s - start_s, "num_gpus": gpus,
+            "num_nodes": np.where(divides, nodes, 0).astype(np.int64),
+            "gpu_types": [types_of(text) for text in asked],
+            "after": [following(text)[0] for text in table.texts("Dependency")],
             "requested_s": _limits_s(table, no_run),
             "num_cpus": _each(held, lambda text: amount_of(text, "cpu")),
             "memory_gb": _each(held, lambda text: amount_of(text, "mem") / 1e9),
@@ -120,9 +141,13 @@ JobID|Submit|Start|End|State|AllocTRES|User|Partition
         }
 
     def notes(self, table: Table, kept: Any) -> Mapping[str, int]:
-        """Jobs whose end is not known."""
+        """Jobs whose end is not known, and dependencies of other kinds."""
         open_ended = kept & np.isnan(table.dates("End"))
-        return {"jobs still run, counted until the last time in the file": int(open_ended.sum())}
+        others = np.array([following(text)[1] > 0 for text in table.texts("Dependency")])
+        return {
+            "jobs still run, counted until the last time in the file": int(open_ended.sum()),
+            NOT_CARRIED_OUT: int((kept & others).sum()),
+        }
 
     def _end_s(self, table: Table) -> FloatArray:
         end_s = table.dates("End")

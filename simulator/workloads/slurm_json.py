@@ -38,8 +38,10 @@ def _row(job: Any) -> dict[str, str]:
         "AllocTRES": _resources(at(job, "tres.allocated")),
         "ReqTRES": _resources(at(job, "tres.requested")),
         "User": as_text(at(job, "user")) or as_text(at(job, "association.user")),
+        "Account": as_text(at(job, "account")) or as_text(at(job, "association.account")),
         "Partition": as_text(at(job, "partition")),
         "QOS": as_text(at(job, "qos")),
+        "Dependency": as_text(at(job, "dependency")),
     }  # fmt: skip
 
 

@@ -36,6 +36,11 @@ def gpu_type_of(text: str) -> str:
     return kinds.pop() if len(kinds) == 1 else ""
 
 
+def types_of(text: str) -> str:
+    """Types of the GPUs in a list of resources, "a100" or "a100|h100"; "" where it names none."""
+    return "|".join(kind for kind, _ in _GPUS.findall(text) if kind)
+
+
 def amount_of(text: str, name: str) -> float:
     """Number of a resource ("cpu"), bytes where it has a unit of memory ("mem=64G"); NaN where it is not listed."""
     given = dict(part.partition("=")[::2] for part in text.split(","))

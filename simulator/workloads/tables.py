@@ -33,6 +33,22 @@ from simulator.workloads.cells import read_cells, read_lines, separator_of
 if TYPE_CHECKING:
     import pandas as pd
 
+
+class MissingColumns(InputError):
+    """A file lacks columns that it must have.
+
+    Attributes
+    ----------
+    names : of the columns.
+    has : whether it has some of those that are looked for.
+    """
+
+    def __init__(self, path: Path, names: Sequence[str], titles: Sequence[str], has: bool) -> None:
+        found = ", ".join(filter(None, titles))
+        super().__init__(f"{path}: column {names[0]!r} is missing, found {found}")
+        self.names, self.has = names, has
+
+
 EXACT = 2**53
 """Whole numbers below it are exact as doubles."""
 UNKNOWN = ("None", "none", "Unknown", "N/A", "NA", "NaN", "nan", "NaT", "null", "NULL", "<NA>")
@@ -67,6 +83,7 @@ class InputColumn(Column):
     choices : the texts that may stand there; empty: any.
     aliases : other names under which the column may be found, the likeliest first.
     gives : column of `simulator.model.workload.Workload` that a trace has from it, or duration_s, or num_gpus.
+    or_else : a column that will do in its place, where it is required.
     per : of the file's unit, so many make one of that column.
     """
 
@@ -82,6 +99,7 @@ class InputColumn(Column):
     aliases: tuple[str, ...] = ()
     gives: str = ""
     per: float = 1.0
+    or_else: str = ""
 
     def __post_init__(self) -> None:
         """Seconds are below what a clock resolves."""
@@ -151,9 +169,9 @@ class Layout:
         if self.names:
             return float(len(fields) in self.names or text.startswith(self.comment))
         found, _ = _spelt(fields, columns)
-        wanted = [column for column in columns if column.required]
-        named = [found[c.name] for c in wanted if c.name in found]
-        exact = sum(_plain(fields[i]) == _plain(c.name) for c in wanted for i in named)
+        wanted = [(c.name, c.name if c.name in found else c.or_else) for c in columns if c.required]
+        named = [(name, fields[found[has]]) for name, has in wanted if has in found]
+        exact = sum(_plain(name) == _plain(title) for name, title in named)
         return (exact + 0.9 * (len(named) - exact)) / len(wanted)
 
 
@@ -333,8 +351,10 @@ class Table:
     def values(self, name: str) -> Values:
         """A column by its type, in the unit of the column that it gives."""
         column = self._column(name)
-        if column.type in ("text", "date", "time"):
-            return {"text": self.texts, "date": self.dates, "time": self.times}[column.type](name)
+        if column.type == "text":
+            return self.texts(name)
+        if column.type in ("date", "time"):
+            return self.dates(name) if column.type == "date" else self.times(name)
         if column.type == "integer" and column.per == 1:
             return self.whole_numbers(name)
         return self.numbers(name) / column.per
@@ -472,6 +492,9 @@ def _match(
             units[name] = dict(column.spellings()).get(plain[i], 1.0)
     used = {*found.values()}
     unknown = [title for i, title in enumerate(titles) if title and i not in used]
+    missing = [
+        c.name for c in rest if c.required and c.name not in found and c.or_else not in found
+    ]
     for column in rest:
         if column.name not in found:
             likeness = 0.75 if column.required else 0.85
@@ -483,9 +506,6 @@ def _match(
                 raise InputError(
                     f"{path}: column {like!r} is not known, did you mean {column.name!r}?"
                 )
-            if column.required:
-                raise InputError(
-                    f"{path}: column {column.name!r} is missing, found "
-                    f"{', '.join(filter(None, titles))}"
-                )
+            if column.name in missing:
+                raise MissingColumns(path, missing, titles, bool(found))
     return found, {name: per for name, per in units.items() if per != 1.0}, unknown

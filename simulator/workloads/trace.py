@@ -28,11 +28,13 @@ from simulator.model.tolerances import PART_OF_A_GPU
 from simulator.model.workload import Workload
 from simulator.schema import taken
 from simulator.workloads.bad_rows import Bad, BadRows, skipped, told
+from simulator.workloads.cells import container_of
+from simulator.workloads.following import resolved
 from simulator.workloads.pods import whole_gpus
 from simulator.workloads.selection import Selected
 from simulator.workloads.synergy.traces import models_of_split
-from simulator.workloads.table import Modelled, Redrawn, Setting, Split
-from simulator.workloads.tables import HEADER, InputColumn, Layout, Table
+from simulator.workloads.table import AskedPlaces, Modelled, Redrawn, Setting, Split
+from simulator.workloads.tables import HEADER, InputColumn, Layout, MissingColumns, Table
 
 
 class Trace(Selected, Modelled, Redrawn):
@@ -46,6 +48,7 @@ class Trace(Selected, Modelled, Redrawn):
     is_log : whether the file tells what ran: times start with the first job that is kept. Else those that are
         no dates count from 0.
     a_job : word for a row.
+    written : what the file is, for messages.
     """
 
     path: InputFile = Field(examples=["jobs.csv"])
@@ -56,6 +59,8 @@ class Trace(Selected, Modelled, Redrawn):
     """whether rows that cannot be read are left out, with a count by reason"""
     oversized: Literal["refuse", "leave-out", "clip"] = "refuse"
     """jobs that do not fit on the machines: refused, left out, or with no more than these have"""
+    places: AskedPlaces = "as-asked"
+    """whether jobs keep to the nodes and types of GPU that they ask for, where the machines have several types"""
     kill_at_limit: bool = False
     """whether a job ends when it has run for the time that it asked for, its work done or not"""
     split: Split | None = Field(default=None, examples=[[20, 70, 10]])
@@ -66,6 +71,7 @@ class Trace(Selected, Modelled, Redrawn):
     example: ClassVar[str]
     is_log: ClassVar[bool] = True
     a_job: ClassVar[str] = "job"
+    written: ClassVar[str] = "a table of jobs"
 
     @classmethod
     def likeness(cls, text: str) -> float:
@@ -74,7 +80,15 @@ class Trace(Selected, Modelled, Redrawn):
 
     def raw(self) -> Table:
         """The rows of the file."""
-        return Table.of_file(self.path, self.reads, self.layout, self.columns)
+        try:
+            return Table.of_file(self.path, self.reads, self.layout, self.columns)
+        except MissingColumns as error:
+            look, known = container_of(Path(self.path), "jobs"), ", ".join(_formats(Trace))
+            whose = f"is this {self.written}?" if error.has else "no format of jobs is recognised."
+            raise InputError(
+                f"{error} ({look}): {whose} Wanted also: {', '.join(error.names)} "
+                f"([workload.columns] names titles); formats: {known}"
+            ) from None
 
     def table(self, raw: Table) -> Table:
         """The rows of jobs, of those that can be read."""
@@ -166,6 +180,13 @@ class Trace(Selected, Modelled, Redrawn):
         names = [str(k + 1) for k in range(len(table))] if names is None else names
         columns["job_id"], again = told_apart(names, kept)
         counts["rows repeat the name of a job: jobs of their own, NAME.again1, .."] = again
+        if any(before := columns.pop("after", ())):
+            here = np.flatnonzero(kept).tolist()
+            given, taken_ = ([each[k] for k in here] for each in (names, columns["job_id"]))
+            followed, missing = resolved([before[k] for k in here], given, taken_)
+            columns["after"] = dict(zip(here, followed, strict=True))
+            columns["after"] = [columns["after"].get(k, []) for k in range(len(table))]
+            counts["times a job follows one that is not here, which counts as ended"] = missing
         title = " - ".join(self._title(table, name) for name in ("end_s", "start_s"))
         counts[f"jobs whose duration is not {title}, which counts"] = int((differs & kept).sum())
         counts |= self.notes(table, kept)
@@ -198,11 +219,19 @@ class Trace(Selected, Modelled, Redrawn):
     def make(self, setting: Setting) -> Workload:
         """The jobs of the file that are asked for."""
         jobs = self.selected(*self._read())
+        if self.places == "any":
+            jobs = replace(jobs, num_nodes=np.zeros(len(jobs), np.int64), gpu_types=())
         if self.kill_at_limit:
             jobs = killed_at_limit(jobs)
         if self.split is not None:
             jobs = replace(jobs, model=models_of_split(len(jobs), self.split))
         return self.redrawn(jobs, setting)
+
+
+def _formats(of: type[Trace]) -> list[str]:
+    """Names of all formats."""
+    found = [str(of.model_fields["kind"].default)] if "example" in vars(of) else []
+    return sorted(found + [name for each in of.__subclasses__() for name in _formats(each)])
 
 
 def told_apart(names: Sequence[str], kept: npt.NDArray[np.bool_]) -> tuple[list[str], int]:

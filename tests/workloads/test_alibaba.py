@@ -75,8 +75,8 @@ def test_jobs_of_the_simulator_of_pai(tmp_path: Path) -> None:
     np.testing.assert_array_equal(jobs.requested_s, [np.nan, 45.5])
     assert told(jobs) == [
         "1 jobs hold no GPU, left out (the first in line 4)",
-        "2 jobs ask for a type of GPU, here they take any",
     ]
+    assert jobs.gpu_types == ("V100", "T4")
 
 
 def test_services_of_2025(tmp_path: Path) -> None:

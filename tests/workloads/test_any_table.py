@@ -386,3 +386,36 @@ def test_oversized_jobs_of_a_scenario(tmp_path: Path, rule: str) -> None:
     assert "1 jobs do not fit on the machines" in ran.stderr
     jobs = pd.read_csv(tmp_path / "out" / "jobs.csv")
     assert jobs["gpus"].tolist() == ([1, 2] if rule == "leave-out" else [1, 8, 2])
+
+
+# -- formats that are not recognised ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (
+            ("JobID|Submit|Start|AllocTRES", "1|a|b|c"),
+            ("column 'End' is missing, found JobID, Submit, Start, AllocTRES (the separator is |): is this the "
+             "output of sacct -P? Wanted also: End", "formats: alibaba, "),
+        ),
+        (
+            ("job_id\tuser\tgpu_num\tsubmit_time\tx", "1\ta\tb\tc\td"),
+            ("(the separator is a tab): is this ", "? Wanted also: duration"),
+        ),
+        (
+            ('{"a": 1, "submit": 2}',),
+            ("found a, submit (JSON): is this a table of jobs? Wanted also: duration_s, num_gpus",),
+        ),
+        (("time;machine", "1;2"), ("no format of jobs is recognised. Wanted also: submit_time_s, duration_s",)),
+        (
+            ('{"foo": [{"bar": 1}],', '"baz": {}}'),
+            ("JSON with the keys foo, bar, baz: no format of jobs is recognised; formats: csv, philly",),
+        ),
+    ],
+)  # fmt: skip
+def test_what_a_file_looks_like(
+    tmp_path: Path, lines: tuple[str, ...], told: tuple[str, ...]
+) -> None:
+    with input_error(*told):
+        read_jobs(written(tmp_path, *lines))

@@ -68,7 +68,7 @@ def test_other_columns_are_named_in_a_note(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is empty, expected a header line with submit_time_s, num_gpus"),
+        ("", "is empty, expected a header line with submit_time_s, duration_s, num_gpus"),
         ("\n\n", "is empty, expected a header line"),
         (HEADER + "\n", "has no rows, expected at least one below the header"),
         ("job_id,submit_time_s,duration_s\na,0,1\n", "column 'num_gpus' is missing, found job_id"),

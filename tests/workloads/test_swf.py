@@ -27,7 +27,7 @@ def test_swf_by_hand(tmp_path, held):
     assert work.notes == (f"{path}: 1 jobs have no duration, left out (the first in line 5)",)
 
 
-def test_a_checkpointed_job_counts_once_and_dependencies_are_told(tmp_path):
+def test_a_checkpointed_job_counts_once(tmp_path):
     path = tmp_path / "log.swf"
     path.write_text(
         "5 0 0 90 3 -1 -1 3 -1 -1 1 1 1 1 1 1 -1 -1\n"
@@ -39,10 +39,7 @@ def test_a_checkpointed_job_counts_once_and_dependencies_are_told(tmp_path):
     work = SwfJobs(path=path).read()
     assert work.job_id == ("5", "6", "7")
     assert work.performance.duration_s.tolist() == [90, 7, 11]
-    assert work.notes == (
-        f"{path}: 2 rows of parts of checkpointed jobs, which count once",
-        f"{path}: 1 jobs depend on a preceding job, which is not carried out",
-    )
+    assert work.notes == (f"{path}: 2 rows of parts of checkpointed jobs, which count once",)
 
 
 HELIOS = "job_id,user,vc,gpu_num,cpu_num,state,submit_time,start_time,end_time,duration,queue\n"

@@ -319,7 +319,6 @@ def test_alibaba(tmp_path):
         "1 pods hold no GPU, left out (the first in line 2)",
         "1 pods have no duration, left out (the first in line 5)",
         "1 pods with a part of a GPU, counted as a whole one",
-        "1 pods ask for a GPU model, here they take any",
     ]
 
 
