@@ -8,7 +8,7 @@ software are chained to the older by `LINK`, which was measured with both.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -82,33 +82,38 @@ def measured_speeds() -> dict[tuple[str, str, int], tuple[float, str]]:
     newer. A network without figures there has the geometric mean ratio of the others, to `LINK` on one GPU and
     to one GPU on several.
     """
-    table = read_table("gpu_throughputs.csv")
-    table["gpu_type"] = table["gpu_type"].map(gpu_type_name)
-    table = table.set_index(["software", "gpu_type", "num_gpus"]).drop(columns="machines")
-    older, newer = table.loc[OLDER], table.loc[NEWER]
+    older, newer = _throughputs(OLDER), _throughputs(NEWER)
     found: dict[tuple[str, str, int], tuple[float, str]] = {}
-    for (gpu_type, gpus), row in (older / older.loc[REFERENCE, 1]).iterrows():
-        for network in _scaled(row.index, gpus):
-            found[network, gpu_type, gpus] = float(row[network]), "measured"
-    for (gpu_type, gpus), row in (newer / newer.loc[LINK, 1]).iterrows():
-        if gpu_type in older.index.get_level_values(0):
+    for (gpu_type, gpus), row in older.items():
+        for network, value in row.items():
+            found[network, gpu_type, gpus] = value / older[REFERENCE, 1][network], "measured"
+    basis = f"measured, chained by {LINK}"
+    for (gpu_type, gpus), row in newer.items():
+        if (gpu_type, 1) in older:
             continue
-        row = row[_scaled(row.index, gpus)]
-        alone = newer.loc[(gpu_type if gpus > 1 else LINK), 1] / newer.loc[LINK, 1]
-        mean = _geometric_mean((row / alone).dropna().to_list())
-        for network, ratio in row.items():
-            start = found[network, gpu_type if gpus > 1 else LINK, 1][0]
-            if np.isnan(ratio):
-                basis = f"measured, chained by {LINK} and other networks"
-                found[network, gpu_type, gpus] = start * mean, basis
+        start = (LINK, 1) if gpus == 1 else (gpu_type, 1)
+        mean = _geometric_mean([value / newer[start][network] for network, value in row.items()])
+        for network in older[LINK, gpus]:
+            if network in row:
+                ratio = row[network] / newer[LINK, 1][network]
+                found[network, gpu_type, gpus] = found[network, LINK, 1][0] * ratio, basis
             else:
-                value = found[network, LINK, 1][0] * float(ratio)
-                found[network, gpu_type, gpus] = value, f"measured, chained by {LINK}"
+                value = found[(network, *start)][0] * mean
+                found[network, gpu_type, gpus] = value, f"{basis} and other networks"
     return found
 
 
-def _scaled(networks: Iterable[str], gpus: int) -> list[str]:
-    return [n for n in networks if gpus == 1 or n not in NOT_SCALED]
+def _throughputs(software: str) -> dict[tuple[str, int], dict[str, float]]:
+    """Throughputs of networks, by type and number of GPUs."""
+    return {
+        (gpu_type_name(row["gpu_type"]), row["num_gpus"]): {
+            name: row[name]
+            for name in list(row)[4:]
+            if not np.isnan(row[name]) and (row["num_gpus"] == 1 or name not in NOT_SCALED)
+        }
+        for row in records(read_table("gpu_throughputs.csv"))
+        if row["software"] == software
+    }
 
 
 def _speed(name: str, family: str, gpu_type: str) -> tuple[float, str]:
