@@ -14,7 +14,7 @@ def main() -> None:
     for setting in SETTINGS:
         begin_s = time.process_time()
         found = run_job({"setting": setting, "change": {}, "seed": 1}).scalars
-        cpu_s, failures = time.process_time() - begin_s, float(found["server_failures"])
+        cpu_s, failures = time.process_time() - begin_s, float(found["server_failures"] or 0)
         print(
             f"{setting:10} {cpu_s:6.1f} CPU s, {failures:6.0f} failures, {1000 * cpu_s / failures:5.2f} ms a failure"
         )
