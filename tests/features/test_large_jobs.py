@@ -1,16 +1,22 @@
 """Large jobs on servers that fail: closed forms, and identities that hold for every draw."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from experiments.scenario.output import write_result
+from experiments.scenario.run import run as run_scenario
+from experiments.scenario.schema import read_scenario
+from policies import policy_names
 from simulator.errors import InputError
 from simulator.features.failures import Checkpoints, Failures, Outages, Reliability
 from simulator.laws import Deterministic, Exponential
 from simulator.statistics import student
 from simulator.theory.reliability import completion_s
 from tests.core.jobs import fixed, nodes, run
+from tests.core.written import Folder
 
 DAY_S, MEAN_S, RESTART_S = 86_400.0, 32.9 * 60, 20.0 * 60
 SIZE = 64
@@ -199,3 +205,39 @@ def test_outages_and_servers_are_two_ways_to_say_it():
         )
     with pytest.raises(InputError, match="manual_repair is missing"):
         servers(to_manual=0.5)
+
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "large_jobs.toml"
+
+
+def test_the_example_and_its_tables(tmp_path):
+    """Every key does something, and all tables agree with each other."""
+    scenario = read_scenario(EXAMPLE)
+    result = run_scenario(scenario)
+    summary = result.summary()
+    assert summary["retired_servers"] > 0 < summary["preempted_spares"]
+    assert 0 < summary["effective_training_ratio"] < 1
+    write_result(result, tmp_path)
+    Folder(tmp_path).check()
+
+
+LEFT_OUT = (
+    "foresight", "local-search", "milp", "path-relinking", "randomised-greedy",  # slow
+    "afs", "pollux", "sia",  # for jobs with tables of goodput
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("policy", [n for n in policy_names() if not n.startswith(LEFT_OUT)])
+def test_every_policy_goes_on_with_the_other_server(policy):
+    """A policy that remembers where a job was would put it on a server that is down, which ends the run."""
+    spec = servers(
+        2000.0, Exponential(300.0), standbys=1, spare_nodes=1, misdiagnosed=0.3, diagnosed=0.8
+    )
+    failures = Failures(reliability=spec, checkpoints=Checkpoints(50.0, 1.0, 5.0))
+    jobs = fixed(range(0, 320, 40), [400, 700, 300, 500] * 2, [1, 2, 1, 2, 2, 1, 1, 2])
+    try:
+        result = run(jobs, nodes(2, 6), policy, failures, seed=1)
+    except InputError:
+        return  # jobs of another kind
+    assert result.summary()["server_failures"] > 0
+    assert np.isfinite(result.completion_s).all()

@@ -42,13 +42,13 @@ RUNS: dict[Scale, tuple[int, int]] = {"quick": (3, 3), "paper": (30, 8)}
 
 def tasks(scale: Scale) -> list[Task]:
     """Every run of the page."""
-    points: list[dict[str, Scalar]] = [
-        {},
-        *({"retire_after": count} for count in RETIRE_AFTER),
-        *({"bad_factor": factor} for factor in FACTORS),
-    ]
+    points: list[dict[str, Scalar]] = [{}]
+    points += [{"retire_after": count} for count in RETIRE_AFTER]
+    points += [{"bad_factor": factor} for factor in FACTORS]
     of_defaults, of_point = RUNS[scale]
-    cells = [("defaults", {}, seed) for seed in range(1, of_defaults + 1)]
+    cells: list[tuple[str, dict[str, Scalar], int]] = [
+        ("defaults", {}, seed) for seed in range(1, of_defaults + 1)
+    ]
     cells += [("hostile", point, seed) for point in points for seed in range(1, of_point + 1)]
     return [
         Task(
@@ -71,7 +71,9 @@ def tasks(scale: Scale) -> list[Task]:
 def run_job(config: dict[str, Any]) -> Outcome:
     """Scalars: ``time_h`` of the job, its effective training ratio, and counts of failures, repairs, selections."""
     spec, working, work_h, restart_s = SETTINGS[config["setting"]]
-    jobs = Workload(["job"], [0.0], FixedDuration(np.array([work_h * HOUR_S]), np.array([SIZE])))
+    jobs = Workload(
+        ["job"], np.zeros(1), FixedDuration(np.array([work_h * HOUR_S]), np.array([SIZE]))
+    )
     failures = Failures(
         reliability=replace(spec, **config["change"]),
         checkpoints=Checkpoints(0.0, restart_s=restart_s),

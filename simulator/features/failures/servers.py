@@ -111,7 +111,7 @@ class Servers:
     def __init__(self, spec: Reliability, count: int, rng: np.random.Generator) -> None:
         self.spec, self._rng = spec, rng
         self.is_bad = rng.permutation(count) < round(spec.bad_fraction * count)
-        self.rate: FloatArray = 1.0 + spec.bad_factor * self.is_bad
+        self.rate: FloatArray = np.where(self.is_bad, 1.0 + spec.bad_factor, 1.0)
         self.manual = self.good = self.bad = self.retired = 0
         self._failed_s: dict[int, list[float]] = {}
 
