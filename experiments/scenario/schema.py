@@ -32,6 +32,7 @@ from simulator.errors import InputError
 from simulator.features import registry
 from simulator.features.table import FeatureTable
 from simulator.files.keys import Delay, NonNegative, Positive
+from simulator.model.decision_points import DecisionPoints
 from simulator.plugins import FILE
 from simulator.workloads.gpu_types import GpuTypeName
 from simulator.workloads.machines import Machines, NodeCount, is_file
@@ -74,23 +75,6 @@ class Adapt(Config):
     """price of a GPU-hour, the catalogue of VMs whose GPU types have the prices, or on-demand: that of data/gpu_types.csv"""
     power: Literal["andreas", "data-sheet"] | None = None
     """power of nodes by GPUs in use: of V100 and T4 nodes, with the energy price of ANDREAS; or of the GPUs alone by data/gpu_types.csv"""
-
-
-class Decisions(Config):
-    """Times of decisions: at arrivals and completions, and periodically; or in rounds only."""
-
-    period_s: Positive | None = Field(default=None, examples=[3600])
-    """also once every so long; at least 0.001"""
-    since_last_s: Positive | None = Field(default=None, examples=[3600])
-    """also so long after each controller's own last decision"""
-    round_s: Positive | None = Field(default=None, examples=[300])
-    """only once every so long, not at arrivals and completions"""
-    round_ends: Literal["grid", "last-finisher"] = "grid"
-    """a round ends on the grid of round_s, or when its last job stops, if that is earlier"""
-    finish_at_round: bool = False
-    """a job that ends inside a round counts as done at its end"""
-    least_gap_s: NonNegative = Field(default=0.0, examples=[240])
-    """least time between two decisions; what asks for one sooner waits"""
 
 
 class Server(Config):
@@ -164,7 +148,7 @@ class Scenario(FeatureTables):
     """options of the policy"""
     seed: Annotated[int, Field(ge=0)] = 0
     """seed of all random streams"""
-    decisions: Decisions = Decisions()
+    decisions: DecisionPoints = DecisionPoints()
     """times of decisions; left out: at every arrival and completion"""
     dispatcher: str = "round-robin"
     """rule by which a job gets to one of several controllers: round-robin, join-shortest-queue, least-work-left, power-of-two, random, size-interval, least-tardiness, or a package's"""

@@ -127,18 +127,18 @@ class Controller:
         self.changed = True
         for on_submit in self.simulation.hooks["on_submit"]:
             on_submit(self, job)
-        if triggers.on_arrival:
+        if triggers.at_arrivals:
             self.ask()
-        if triggers.period_s is not None and not self.is_ticking:
+        if triggers.tick_s is not None and not self.is_ticking:
             self.is_ticking = True
-            self.clock.process(periods(self, self.guard, triggers.period_s))
+            self.clock.process(periods(self, self.guard, triggers.tick_s))
 
     def finish(self, execution: Execution) -> None:
         """Record a job that has done its work."""
         simulation = self.simulation
         self._release(execution, "done")
         self._forget(execution.job)
-        if simulation.triggers.on_completion and (self.active or simulation.arriving):
+        if simulation.triggers.at_completions and (self.active or simulation.arriving):
             self.ask()
         simulation.end(execution.job)
 
@@ -205,7 +205,7 @@ class Controller:
             log.info[len(log) - 1] = decision.info
         if decision.again_s is not None:
             again_s = wake_up_of(decision.again_s, view, name)
-            if simulation.triggers.on_request:
+            if simulation.triggers.round_s is None:
                 log.again_s[len(log) - 1] = plan.again_s = again_s
         if decision.gpus_of:
             plan.gpus_of = decision.gpus_of
@@ -428,5 +428,5 @@ class Controller:
         """Something else than a job has changed."""
         self.changed = True
         triggers = self.simulation.triggers
-        if self.active and (triggers.on_completion or triggers.on_arrival):
+        if self.active and (triggers.at_completions or triggers.at_arrivals):
             self.ask()

@@ -158,9 +158,9 @@ class Execution:
                 return save_s, Order.COMPLETION, self._save
         if target > 0:
             return end_s, order, self._change
-        period_s = simulation.triggers.period_s
-        if period_s is not None and simulation.triggers.finish_at_tick:
-            end_s = math.ceil((end_s - INSTANT_S) / period_s) * period_s
+        tick_s = simulation.triggers.tick_s if simulation.triggers.finish_at_round else None
+        if tick_s is not None:
+            end_s = math.ceil((end_s - INSTANT_S) / tick_s) * tick_s
         return end_s, order, self._end
 
     def _save_s(self, number: int) -> float:

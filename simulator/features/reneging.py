@@ -39,5 +39,5 @@ class Reneging(Feature):
         if math.isnan(controller.jobs.first_start_s[job]):
             self._simulation.renege(job, controller.clock.now)
             controller.leave(job)
-            if self._simulation.triggers.on_completion and controller.waiting:
+            if self._simulation.triggers.at_completions and controller.waiting:
                 controller.ask(Order.AFTER_RENEGING)  # those behind it may fit now

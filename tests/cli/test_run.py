@@ -148,7 +148,7 @@ def test_bad_jobs_are_one_line_and_nothing_is_written(tmp_path, text, complaint)
         (["run", "examples/mmc.toml", "--out", "/proc/nothing"], "cannot be written"),
         (["run", "examples/mmc.toml", "--out", "examples/mmc.toml"], "is a file, expected a folder"),
         (["run", "examples/mmc.toml", "--set", "decisions.round_s=3", "--set", "decisions.period_s=3"], "both round_s and"),
-        (["run", "examples/mmc.toml", "--set", "decisions.period_s=nan"], "period_s: got NaN, expected a finite number > 0"),
+        (["run", "examples/mmc.toml", "--set", "decisions.period_s=nan"], "period_s: got NaN, expected a finite number >= 0.001"),
         (["run", "examples/mmc.toml", "--set", "window=[10,99999]"], "<= 12000 jobs"),
         ([*JOBS_OF_ONE_NODE[:2], "--policy", "fifo"], "expected nodes for them: --set cluster.num_nodes=4"),
         (JOBS_OF_ONE_NODE[:4], "--policy is missing"),

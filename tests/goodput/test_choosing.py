@@ -123,7 +123,7 @@ def test_a_job_runs_where_the_tables_have_times(policy: str, cluster: tuple[int,
         Workload(["a"], [0.0], Goodput([noisy], np.array([0]), np.array([10]))),
         Cluster.of_nodes(NodeType("server", "T4", cluster[1]), cluster[0]),
         make_policy(policy),
-        decision_points=DecisionPoints.rounds(20.0),
+        decision_points=DecisionPoints(round_s=20.0),
     )
     assert np.isfinite(result.jct_s).all()
 

@@ -244,7 +244,7 @@ def test_policies_that_name_gpus_are_refused(name):
 def test_rounds_shorter_than_the_delay_end():
     """LAS moves jobs in every round before they get on; with hysteresis all jobs end."""
     four = fixed([0.0] * 3, [20_000.0] * 3)
-    points = DecisionPoints.rounds(300.0)
+    points = DecisionPoints(round_s=300.0)
     policy = make_policy("las@hysteresis")
     four = replace(four, performance=replace(four.performance, time_shared=True))
     result = simulate(four, nodes(), policy, decision_points=points, features=[Delays.of(600.0)])
