@@ -171,6 +171,23 @@ def test_the_example_is_what_its_generator_writes(tmp_path):
     assert again.read_bytes() == (folder / "philly_like.csv").read_bytes() != other.read_bytes()
 
 
+def test_made_up_accounting_has_what_accounting_has(tmp_path):
+    """Arrays, steps, jobs that never started, unknown ends: all jobs are kept or counted."""
+    write = runpy.run_path(str(ROOT / "examples" / "sacct_like.py"))["write"]
+    write(tmp_path / "sacct.txt", 500)
+    jobs, _, kind = read_trace(tmp_path / "sacct.txt")
+    counts = [int(note.split(": ")[1].split()[0]) for note in jobs.notes]
+    assert kind == "slurm"
+    assert [
+        "steps" in jobs.notes[0],
+        "never started" in jobs.notes[1],
+        "end is unknown" in jobs.notes[2],
+    ] == [True] * 3
+    assert len(jobs) + counts[1] + counts[2] == 500
+    assert counts[0] == 500 - counts[1]
+    assert any("_" in name for name in jobs.job_id)
+
+
 def test_the_command(tmp_path):
     file = ROOT / "examples" / "philly_like.csv"
     ran = done("show", "trace", file, "--nodes", "12", cwd=tmp_path)
