@@ -52,6 +52,11 @@ A run writes its tables into the folder `--out`. Their columns are listed here, 
 - With `--stream`, {streamed} are Parquet files with the same columns. Each field has
   its unit and meaning as metadata.
 - `summary.json` has the scalars of the run. Its `format` is the version of all these files, now {format}.
+- `allocation_ratio` is the part of all GPU time, from the first submission to the last completion, that jobs held;
+  `fragmentation_ratio` the part that was free while jobs waited of which none fitted, though one at least asked for no more GPUs
+  than were free (not with `--stream`, nor in sweeps that keep no schedule); `effective_training_ratio` the work of the jobs over
+  what their GPUs could have done from first start to completion. `mean_total_wait_2_to_4_gpus_s` and others of the kind
+  are waits by the size of jobs; `killed_jobs` counts those that the log or `kill_at_limit` ended.
 - The same scenario and seed give the same bytes. `diff -r` of two such folders is empty, as long as nothing in the
   scenario depends on measured times. Measured CPU times are in `timing.csv` alone, which `--timing` asks for.
 - In Python, `result.table("jobs")` gives each of these tables as a pandas frame.

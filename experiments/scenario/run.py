@@ -161,8 +161,10 @@ def summarise(result: Result, window: Sequence[int] | None = None) -> dict[str, 
     """The scalars of ``summary.json``: those of `Result.summary`, and what a scenario adds."""
     import numpy as np
 
+    from simulator.metrics.operator_metrics import operator_summary
+
     check_window(window, len(result.workload))
-    summary: dict[str, Any] = dict(result.summary(window))
+    summary: dict[str, Any] = dict(result.summary(window)) | operator_summary(result, window)
     jct_s = result.jct_s[result.served(window)]
     summary |= {
         "p50_jct_s": float(np.quantile(jct_s, 0.5)),

@@ -49,6 +49,10 @@ def _due_s(record: RunRecord) -> FloatArray:
     return np.where(np.isfinite(due_s), due_s, np.nan)
 
 
+def _given(values: FloatArray) -> FloatArray | None:
+    return None if np.isnan(values).all() else values
+
+
 def _named(texts: Values) -> Values | None:
     return texts if any(texts) else None
 
@@ -81,6 +85,8 @@ JOBS: Schema[RunRecord] = Schema(
         Derived("first_wait_s", "s", "time from submission to first start", "number",
                 values=lambda r: r.wait_s),
         Derived("total_wait_s", "s", "all the time in the system without GPUs", "number"),
+        Derived("requested_s", "s", "the time that the user asked for; empty where unknown", "number",
+                when="jobs ask for a time", values=lambda r: _given(r.workload.requested_s)),
         Derived("user", "", "who submitted the job", "text",
                 when="jobs name a user", values=lambda r: _named(r.workload.user)),
         Derived("vc", "", "virtual cluster of the job", "text",
