@@ -19,7 +19,6 @@ from experiments.commands.options import (
     Precision,
     Settings,
     Workers,
-    counts,
 )
 
 SHOWN = 4
@@ -96,6 +95,7 @@ def compare(
     from experiments.comparison.answer import text_of
     from experiments.comparison.comparing import compare as compare_policies
     from experiments.comparison.writing import write_comparison
+    from experiments.scenario.options import counts
     from experiments.sweep.runner import exit_code
     from experiments.sweep.store import store_to_write
     from experiments.text import printable

@@ -63,10 +63,6 @@ Settings = Annotated[
         "policy_options.iterations=50. Can be given more than once; KEY= takes a key away.",
     ),
 ]
-NodeCount = Annotated[int | None, typer.Option("--nodes", min=1, help="Nodes: cluster.num_nodes.")]
-GpuCount = Annotated[
-    int | None, typer.Option("--gpus", min=1, help="GPUs of each node: cluster.gpus_per_node.")
-]
 POLICY = (
     "NAME, or FILE.py:NAME of your own (with --allow-code); options behind it: NAME:OPTION=VALUE,.."
 )
@@ -80,12 +76,6 @@ PolicyName = Annotated[
 ]
 WORDS = {bool: "", int: "N", float: "NUMBER", Path: "PATH", str: "TEXT"}
 """Values of options in the help, by type."""
-
-
-def counts(nodes: int | None, gpus: int | None) -> list[str]:
-    """``--nodes`` and ``--gpus`` as settings."""
-    given = {"cluster.num_nodes": nodes, "cluster.gpus_per_node": gpus}
-    return [f"{key}={count}" for key, count in given.items() if count is not None]
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -28,8 +28,6 @@ MOST = 1000
 MOST_EVER = 10_000
 FEW_JOBS = 10
 """With fewer jobs beyond it, a quantile of a run is hardly known."""
-DEFAULT_POLICY = "fifo-backfill"
-"""Stands in a scenario that is made of a file of jobs, until another policy takes its place."""
 
 
 @dataclass(frozen=True)
@@ -130,12 +128,9 @@ def _label(value: Any) -> Scalar:
 
 def _read(path: Path, kind: str | None, settings: Sequence[str]) -> Scenario:
     """The scenario of a file, or of a file of jobs, which has no policy yet."""
-    from experiments.scenario.options import scenario_of
-    from simulator.workloads.registry import recognised
+    from experiments.scenario.options import format_of, scenario_of
 
-    is_scenario = kind is None and path.suffix == ".toml"
-    found = None if is_scenario else kind or recognised(path)
-    return scenario_of(path, found, None if is_scenario else DEFAULT_POLICY, None, settings)[0]
+    return scenario_of(path, format_of(path, kind), settings=settings)[0]
 
 
 def cell_of(

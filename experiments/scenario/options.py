@@ -65,9 +65,7 @@ def scenario_of(
     if seed is not None:
         config["seed"] = seed
     brings = "cluster" not in config
-    counts = {"num_nodes": nodes, "gpus_per_node": gpus}
-    own = [f"cluster.{key}={count}" for key, count in counts.items() if count is not None]
-    settings = [*own, *settings]
+    settings = [*counts(nodes, gpus), *settings]
     for setting in settings:
         set_key(config, setting)
     cluster, jobs = config.get("cluster"), config.get("workload")
@@ -82,6 +80,12 @@ def scenario_of(
     changed = policy is not None or seed is not None or settings
     name = f"{source} with options" if changed else str(source)
     return validated(Scenario, config, name), name
+
+
+def counts(nodes: int | None, gpus: int | None) -> list[str]:
+    """Numbers of nodes and of GPUs of each as settings."""
+    given = {"num_nodes": nodes, "gpus_per_node": gpus}
+    return [f"cluster.{key}={count}" for key, count in given.items() if count is not None]
 
 
 def set_key(config: dict[str, Any], setting: str) -> None:

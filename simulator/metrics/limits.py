@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simulator.core.logs import first_shares
 from simulator.core.record import RunRecord
+from simulator.metrics.timeline import stretches
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.tolerances import SUMS
 
@@ -80,10 +80,9 @@ class _Sweep:
         self.kinds, kind = np.where(kinds < 0, np.nan, kinds), kind.ravel()
         held_s = getattr(record.parts.get("tenants"), "held_s", None)
         self.held_s = np.zeros(len(jobs)) if held_s is None else held_s
-        first = first_shares(shares["job"], shares["start_s"])
-        of_stretch = kind[shares["job"][first]]
+        job, begun_s, over_s = stretches(shares["job"], shares["start_s"], shares["end_s"])
+        of_stretch = kind[job]
         ready_s = jobs.submit_s + self.held_s
-        begun_s, over_s = shares["start_s"][first], shares["end_s"][first]
         down = [part.down for part in record.parts.values() if len(part.down)]
         away = np.concatenate([np.empty((0, 3)), *down])
         at_s = np.concatenate([ready_s, begun_s, over_s, record.completion_s])
@@ -102,8 +101,9 @@ class _Sweep:
         self.capacity = {n: np.array([min(getattr(t, n), UNLIMITED) for t in types]) for n in names}
         widest = self.capacity["gpus"].max()
         together = jobs.num_gpus[shares["job"]] <= widest
-        several = np.ones(len(shares["job"]), dtype=np.bool_)
-        several[first] = False
+        # Shares of one job on several nodes follow each other in the log.
+        after = np.column_stack([shares["job"], shares["start_s"]])
+        several = np.append(False, (after[1:] == after[:-1]).all(axis=1))
         self.spreads = bool((several & together).any())
         begin, end = (np.searchsorted(self.times, shares[n]) for n in ("start_s", "end_s"))
         gone, back = (np.searchsorted(self.times, away[:, k]) for k in (1, 2))

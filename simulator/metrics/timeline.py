@@ -43,6 +43,21 @@ TIMELINE: Schema[Timeline] = Schema(
 )  # fmt: skip
 
 
+def stretches(
+    job: IntArray, start_s: FloatArray, end_s: FloatArray
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Stretches in which a job runs, from its shares: the job, begin and end.
+
+    It runs while it holds any share; where one share follows another at an instant, it goes on.
+    """
+    at_s, sign = np.concatenate([start_s, end_s]), np.repeat([1, -1], len(start_s))
+    jobs = np.tile(job, 2)
+    order = np.lexsort((-sign, at_s, jobs))
+    held, sign = sign[order].cumsum(), sign[order]
+    begins, ends = order[(held == 1) & (sign == 1)], order[held == 0]
+    return jobs[begins], at_s[begins], at_s[ends]
+
+
 def timeline(record: RunRecord) -> Timeline | None:
     """The timeline from the first submission on; None where the schedule is not in memory.
 
@@ -67,12 +82,8 @@ def timeline(record: RunRecord) -> Timeline | None:
         sums = np.bincount(np.searchsorted(times, at_s), amounts, len(times)).cumsum()
         return np.asarray(sums, dtype=np.float64)
 
-    # A job runs while it holds any share; where one share follows another at an instant, it goes on.
-    at_s, sign = np.concatenate([start_s, end_s]), np.repeat([1, -1], len(start_s))
-    order = np.lexsort((-sign, at_s, np.tile(shares["job"], 2)))
-    held, sign = sign[order].cumsum(), sign[order]
-    begins, ends = (held == 1) & (sign == 1), held == 0
-    running = count(at_s[order[begins]]) - count(at_s[order[ends]])
+    _, begun_s, over_s = stretches(shares["job"], start_s, end_s)
+    running = count(begun_s) - count(over_s)
     queue = count(submit_s) - count(completion_s) - running
     gpus = total(start_s, shares["gpus"]) - total(end_s, shares["gpus"])
     power_kw = states.idle_kw + total(states.time_s, states.power_kw)

@@ -112,7 +112,8 @@ def with_known_types(workload: Workload, cluster: Cluster) -> Workload:
 
 
 def _larger(workload: Workload, cluster: Cluster) -> BoolArray:
-    return np.any([fault.bad for fault in _faults(workload, cluster)], axis=0)
+    found: BoolArray = np.any([fault.bad for fault in _faults(workload, cluster)], axis=0)
+    return found
 
 
 class _Fault(NamedTuple):
