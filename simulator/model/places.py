@@ -22,7 +22,7 @@ def types_of(text: str) -> frozenset[str]:
 
 
 class Places:
-    """What the jobs of a workload ask for, on the node types of a cluster.
+    """Nodes and types that the jobs of a workload ask for, on the node types of a cluster.
 
     Attributes
     ----------

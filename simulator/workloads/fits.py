@@ -112,8 +112,7 @@ def with_known_types(workload: Workload, cluster: Cluster) -> Workload:
 
 
 def _larger(workload: Workload, cluster: Cluster) -> BoolArray:
-    found: BoolArray = np.any([fault.bad for fault in _faults(workload, cluster)], axis=0)
-    return found
+    return np.asarray(np.any([fault.bad for fault in _faults(workload, cluster)], axis=0))
 
 
 class _Fault(NamedTuple):
