@@ -106,15 +106,14 @@ def _of_packages() -> list[str]:
     """GPU types, dispatchers and kinds of workload: the built-in names, and one line for each that a package registers."""
     import inspect
 
-    from experiments.scenario.build import DISPATCHER_GROUP
-    from simulator.core.dispatchers import DISPATCHERS
+    from simulator.core.dispatchers import DISPATCHERS, GROUP
     from simulator.plugins import installed, loaded
     from simulator.workloads.gpu_types import gpu_types
     from simulator.workloads.registry import KINDS, kinds
 
     lines = [f"GPU types (key cluster.gpu_type): {', '.join(gpu_types())}."]
     lines += [f"Dispatchers (key dispatcher): {', '.join(DISPATCHERS)}."]
-    for entry in installed(DISPATCHER_GROUP):
+    for entry in installed(GROUP):
         try:
             found = loaded(entry, "dispatcher")
             said = (inspect.getdoc(found) or "").partition("\n")[0] or entry.value

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from simulator.core.start import Rule
     from simulator.features.reconfiguration import Delays
 
-DISPATCHER_GROUP = "schedlab.dispatchers"
-"""Entry points of dispatchers."""
-
 
 def build(scenario: Scenario) -> tuple[Workload, Cluster]:
     """The workload and the cluster of a scenario.
@@ -128,11 +125,11 @@ def make_dispatcher(name: str) -> str | Rule:
     [project.entry-points."schedlab.dispatchers"]
     most-free = "my_package:most_free"         # (controllers, rng) -> (job -> one of the controllers)
     """
-    from simulator.core.dispatchers import DISPATCHERS
+    from simulator.core.dispatchers import DISPATCHERS, GROUP
 
     if name in DISPATCHERS:
         return name
-    of_packages = {entry.name: entry for entry in installed(DISPATCHER_GROUP)}
+    of_packages = {entry.name: entry for entry in installed(GROUP)}
     with at_key("dispatcher"):
         if name not in of_packages:
             known = ", ".join([*DISPATCHERS, *of_packages])

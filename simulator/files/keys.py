@@ -47,7 +47,9 @@ class Config(BaseModel):
     In Python it is made of the same keys; a mistake is an `InputError` "KEY: got X, expected Y".
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True
+    )
 
     @classmethod
     def __get_pydantic_json_schema__(
