@@ -59,8 +59,7 @@ class Consolidating:
         for what, value in (("wait_node_s", wait_node_s), ("wait_rack_s", wait_rack_s)):
             if math.isnan(value):
                 raise InputError(f"{self.name}: {what} is {value}, expected seconds")
-        waits = [math.inf if wait < 0 else wait for wait in (wait_node_s, wait_rack_s)]
-        self._waits = (waits[0], max(waits))
+        self._waits = [math.inf if wait < 0 else wait for wait in (wait_node_s, wait_rack_s)]
         self._who, self._above = who, above
         self._since: dict[int, float] = {}
 

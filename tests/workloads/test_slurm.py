@@ -167,3 +167,15 @@ def test_json(tmp_path: Path) -> None:
     path.write_text('{"jobs": []}')
     with pytest.raises(InputError, match="no list 'jobs'"):
         read_jobs(path, "slurm")
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90", 5400), ("90:30", 5430), ("1:02:03", 3723), ("7-0", 604_800), ("1-12", 129_600),
+        ("1-12:30", 131_400), ("1-02:03:04", 93_784), ("x", math.nan),
+    ],
+)  # fmt: skip
+def test_times_of_slurm(text: str, seconds: float) -> None:
+    """Minutes, minutes:seconds, hours:minutes:seconds, days-hours, days-hours:minutes, days-hours:minutes:seconds."""
+    assert seconds_of(text) == pytest.approx(seconds, nan_ok=True)
