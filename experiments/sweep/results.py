@@ -174,4 +174,4 @@ def kept(
         name = "-".join([make.__name__, *words])
         return results.once(name, lambda noting: make(noting, *args, **labels))
 
-    return read
+    return read  # type: ignore[return-value]

@@ -106,9 +106,12 @@ def with_known_types(workload: Workload, cluster: Cluster) -> Workload:
         "" if is_other or len(have) == 1 else text
         for text, is_other in zip(workload.gpu_types, other, strict=True)
     ]
-    note = f"workload: {sum(other)} jobs ask for a type of GPU that no node has, here they take any"
+    # Of jobs with a duration on the type that they ask for, the rate on other GPUs is told elsewhere.
+    taken_on = zip(workload.gpu_types, workload.gpu_type, other, strict=True)
+    count = sum(is_other and asked != known for asked, known, is_other in taken_on)
+    note = f"workload: {count} jobs ask for a type of GPU that no node has, here they take any"
     workload = replace(workload, gpu_types=texts)
-    return workload.noted(note) if any(other) else workload
+    return workload.noted(note) if count else workload
 
 
 def _larger(workload: Workload, cluster: Cluster) -> BoolArray:

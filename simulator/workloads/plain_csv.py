@@ -62,7 +62,7 @@ class CsvJobs(Trace):
         InputColumn("gpus_per_node", "", "GPUs on each of its nodes; without num_gpus, on num_nodes or one",
                     "integer", required=False, empty=0.0, at_least=0, at_most=MOST, aliases=_names("gpus_node "
                     "gpu_per_node")),
-        InputColumn("gpu_type", "", "types of GPU that will do, A100|H100; empty: any", "text", required=False,
+        InputColumn("gpu_type", "", "type of GPU that it asks for and that the duration is of, or types that will do, A100|H100; empty: any", "text", required=False,
                     empty="", aliases=_names("gpu_types gpu_model gpu_models"), gives="gpu_types"),
         InputColumn("cpus_per_gpu", "", "CPUs for each GPU, where num_cpus is not there", "number",
                     required=False, empty=np.nan, at_least=0),
@@ -98,8 +98,6 @@ class CsvJobs(Trace):
         InputColumn("think_time_s", "s", "time after their end until it is submitted", "duration",
                     required=False, empty=0.0, at_least=0, aliases=_names("think_time thinktime")),
         InputColumn("qos", "", "quality of service", "text", required=False, empty="", gives="qos"),
-        InputColumn("gpu_type", "", "GPUs that the duration was taken on", "text", required=False,
-                    empty="", gives="gpu_type"),
     )  # fmt: skip
     example = """\
 job_id,submit_time_s,duration_s,num_gpus,model,due_s
@@ -120,6 +118,7 @@ a,0,3600,2,resnet50,7200
             kinds = [f"{table.titles[n]} {'dates' if d else 'seconds'}" for n, d in dated.items()]
             raise InputError(f"{table.path}: {', '.join(kinds)}, expected the same of all times")
         found = super().parse(table)
+        found["gpu_type"] = ["" if "|" in text else text for text in table.texts("gpu_type")]
         think_s = table.numbers("think_time_s").tolist()
         found["after"] = [
             following(text, s)[0] for text, s in zip(table.texts("after"), think_s, strict=True)

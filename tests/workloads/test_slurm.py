@@ -1,6 +1,7 @@
 """Slurm's accounting: numbers of jobs, GPUs and seconds by hand."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from simulator.errors import InputError
 from simulator.workloads.registry import read_jobs, recognised
 from simulator.workloads.slurm import SlurmJobs
+from simulator.workloads.slurm_text import seconds_of
 from simulator.workloads.table import Setting
 
 HEAD = "JobID|JobName|User|Submit|Start|End|State|AllocTRES|Partition"
