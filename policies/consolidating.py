@@ -136,7 +136,10 @@ class Consolidating:
         since_s = self._since.get(job)
         if since_s is None:
             return math.inf
-        left = [since_s + wait - view.now_s for wait in self._waits]
+        node_s, rack_s = self._waits
+        together = self._can_be_together(view, job)
+        waits = (node_s, max(node_s, rack_s)) if together else (rack_s,)
+        left = [since_s + wait - view.now_s for wait in waits]
         return min((s for s in left if s > INSTANT_S), default=math.inf)
 
 

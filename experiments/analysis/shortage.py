@@ -267,7 +267,7 @@ class Shortages:
         )
 
     def _holders(self, at_s: float, what: str) -> list[str]:
-        """Who holds GPUs of the job's nodes at a time, those with most first."""
+        """Holders of GPUs of the job's nodes at a time, those with most first."""
         held = self.shares[(self.shares["start_s"] <= at_s) & (self.shares["end_s"] > at_s)]
         held = held[~held["is_away"] & self.nodes[held["node"].to_numpy()]]
         if self.quota is not None and what.startswith("the quota"):

@@ -31,7 +31,7 @@ Number = int | float
 
 @dataclass(frozen=True)
 class Varied:
-    """What is varied.
+    """Key that is varied.
 
     Attributes
     ----------
@@ -336,7 +336,7 @@ class _Search:
         self.notes: dict[str, None] = {}
 
     def row(self, steps: int, draws: int) -> dict[str, Any]:
-        """What a size gives; simulated where it was not with so many draws."""
+        """Numbers of a size; simulated where it was not with so many draws."""
         known = self.rows.get(steps)
         if known is not None and self._draws[steps] >= draws:
             return known

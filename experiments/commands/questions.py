@@ -159,7 +159,7 @@ def whatif(
     ] = None,
     allow_code: AllowCode = False,
 ) -> None:
-    """What another setting changes: differences with intervals, on the same jobs and random numbers.
+    """Effect of another setting: differences with intervals, on the same jobs and random numbers.
 
     Example: schedlab whatif examples/philly_like.csv --nodes 8 --gpus 8 --set cluster.num_nodes=9
     """

@@ -156,7 +156,7 @@ def _elsewhere(found: Comparison, part: pd.DataFrame, best: str) -> list[str]:
 
 
 def _over(found: Comparison, labels: Mapping[str, Any], best: str) -> str:
-    """How far above the lower bound the best policy is."""
+    """Distance of the best policy from the lower bound, as text."""
     bounds = chosen(found.bounds, labels)
     rows = chosen(found.table, {**labels, "metric": found.metrics[0], "policy": best, "minus": ""})
     bounds = chosen(bounds, {"metric": found.metrics[0], "view": rows["view"].iloc[0]})

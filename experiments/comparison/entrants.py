@@ -1,4 +1,4 @@
-"""What is compared: a scenario for each policy, in the form of the jobs that it decides on.
+"""Entrants of a comparison: a scenario for each policy, in the form of the jobs that it decides on.
 
 A policy of fixed demands cannot decide on elastic jobs, nor the other way round. Then ``[adapt]`` supplies what
 is missing by its rules: the same jobs, submitted at the same times, with the same due dates. That form is the view.

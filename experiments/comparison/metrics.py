@@ -1,4 +1,4 @@
-"""What is measured: names of ``summary.json`` in words, with unit and direction."""
+"""Metrics: names of ``summary.json`` in words, with unit and direction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Metric:
     better: str = "less"
 
     def scaled(self, most: float, currency: str = "") -> tuple[float, str]:
-        """What to divide by, and the unit to print, for values up to ``most``.
+        """Number to divide by, and the unit to print, for values up to ``most``.
 
         Example: times of hours are divided by 3,600 and printed in h.
         """

@@ -1,4 +1,4 @@
-"""What is compared: the settings, each with its scenario and policies, and how many runs are made."""
+"""Plan of a comparison: the settings, each with its scenario and policies, and how many runs are made."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FEW_JOBS = 10
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be compared.
+    """Policies, metrics and numbers of runs of a comparison.
 
     Attributes
     ----------

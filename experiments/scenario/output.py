@@ -193,7 +193,7 @@ def _write_json(path: Path, values: Mapping[str, Any], **how: Any) -> None:
 
 
 def one_paragraph(result: Result, folder: Path, window: Sequence[int] | None = None) -> str:
-    """What the command prints at its end."""
+    """Lines that the command prints at its end."""
     import numpy as np
 
     served, hours = result.served(window), 3600.0

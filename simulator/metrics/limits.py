@@ -1,4 +1,4 @@
-"""What waiting jobs lacked, and the GPUs that fragmentation kept free, from the schedule of a run."""
+"""Resources that waiting jobs lacked, and the GPUs that fragmentation kept free, from the schedule of a run."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Limits:
 
 
 def limits(record: RunRecord) -> Limits | None:
-    """What jobs of fixed demand waited for on nodes of fixed types.
+    """Reasons of the waits of jobs of fixed demand on nodes of fixed types.
 
     None where it does not follow from the record: the schedule is not in memory, policies choose the GPUs or their parts,
     or there are several controllers.

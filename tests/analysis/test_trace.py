@@ -28,7 +28,7 @@ FILES = {
         for name, at in (("a", 0), ("b", 10))
     ]),
     "helios": "job_id,user,vc,gpu_num,cpu_num,state,submit_time,start_time,end_time,duration,queue\n"
-    "a,u,v,8,32,C,2020-04-01 00:10:00,x,x,3600,5\nb,u,v,1,4,F,2020-04-01 00:11:00,x,x,60,5\n",
+    "a,u,v,8,32,C,2020-04-01 00:10:00,,,3600,5\nb,u,v,1,4,F,2020-04-01 00:11:00,,,60,5\n",
     "alibaba": "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,"
     "deletion_time,scheduled_time\np0,12000,16384,1,1000,,LS,Running,0,12537,0\n"
     "p2,8000,1000,8,1000,G2,BE,Succeeded,1,100,5\n",
@@ -55,7 +55,7 @@ def test_the_format_is_found(tmp_path, kind):
     ("name", "text", "kind", "told"),
     [
         ("none.csv", None, None, "none.csv: no such file or folder"),
-        ("a.csv", "x,y\n1,2\n", None, "column 'job_id' is missing, found x, y"),
+        ("a.csv", "x,y\n1,2\n", None, "column 'submit_time_s' is missing, found x, y"),
         ("a.csv", FILES["csv"], "philly-json", "kind: got 'philly-json', expected one of csv,"),
         ("a.csv", FILES["csv"].replace("50", "-50"), "csv", "duration_s"),
     ],

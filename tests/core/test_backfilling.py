@@ -248,19 +248,30 @@ def test_a_promise_that_passes_counts_from_now():
     assert run(jobs, nodes(), made).first_start_s.tolist() == [0, 20, 30]
 
 
-@pytest.mark.parametrize("name", POLICIES)
-def test_the_highest_priority_first_then_the_highest_weight(name):
+@pytest.mark.parametrize(
+    ("name", "starts"),
+    [("easy-backfill", [0, 30, 10, 20]), ("conservative-backfill", [0, 10, 20, 30])],
+)
+def test_the_highest_priority_first_then_the_highest_weight(name, starts):
+    """Under conservative backfilling each job keeps what it was promised before the next one came."""
     jobs = fixed([0, 1, 2, 3], [10] * 4, priority=[0, 1, 3, 1], weight_per_s=[1, 1, 1, 2])
     made = make_policy(name, order="priority")
-    assert run(jobs, nodes(), made).first_start_s.tolist() == [0, 30, 10, 20]
+    assert run(jobs, nodes(), made).first_start_s.tolist() == starts
 
 
 @pytest.mark.parametrize(
     ("gpus", "places"),
-    [(1, {2: 1}), (2, {2: 2}), (3, {1: 3}), (5, {0: 1, 1: 4}), (7, {0: 2, 1: 4, 2: 1})],
+    [
+        (1, {2: 1}),
+        (2, {2: 2}),
+        (3, {0: 3}),
+        (5, {0: 1, 1: 4}),
+        (7, {0: 3, 1: 4}),
+        (9, {0: 3, 1: 4, 2: 2}),
+    ],
 )
 def test_the_fullest_node_that_holds_a_job_else_the_emptiest(gpus, places):
-    """Nodes of 3, 4 and 3 GPUs, of which a job holds one of the first and one of the last at first."""
+    """Nodes of 3, 4 and 3 GPUs; a job holds one of the last."""
     types = tuple(NodeType(f"n{g}", "G", g, cpus=8.0) for g in (3, 4))
     cluster = Cluster(types, 3, node_type_of=(0, 1, 0))
     jobs = fixed([0, 1], [100, 10], [1, gpus], num_cpus=[1, gpus])
