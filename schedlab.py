@@ -11,8 +11,8 @@ if not hasattr(experiments, "FOLDER"):
         f"{experiments.__file__} is in the way of schedlab's package 'experiments': rename it, or start in another folder"
     )
 
-from experiments.analysis.compare import compare
-from experiments.analysis.comparison import Comparison
+from experiments.comparison.answer import Comparison
+from experiments.comparison.comparing import compare
 from experiments.scenario.run import run
 from experiments.scenario.schema import Scenario, read_scenario
 from policies import Wrapper, make_policy, policy_names, register

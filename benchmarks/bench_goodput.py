@@ -38,7 +38,7 @@ def main(
             jobs,
             cluster,
             make_policy(policy),
-            decision_points=DecisionPoints.rounds(60.0),
+            decision_points=DecisionPoints(round_s=60.0),
             features=[Delays(30.0, 30.0, 30.0)],
         )
         print_time(policy, run)

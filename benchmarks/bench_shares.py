@@ -15,8 +15,7 @@ from typing import Any
 from benchmarks.bench_engine import print_unit
 from experiments.studies.shares.measured import RELEASED
 from policies import make_policy
-from simulator import simulate
-from simulator.features.rounds import Rounds
+from simulator import DecisionPoints, simulate
 from simulator.workloads.gavel import TrainingJobs
 from simulator.workloads.table import Setting
 
@@ -46,7 +45,12 @@ def rounds_a_cpu_s(
     )
     begin_s = time.process_time()
     rules = make_policy(policy, **options)
-    result = simulate(workload, cluster, rules, features=[Rounds(ROUND_S)])
+    result = simulate(
+        workload,
+        cluster,
+        rules,
+        decision_points=DecisionPoints(round_s=ROUND_S, round_ends="last-finisher"),
+    )
     return len(result.decisions) / (time.process_time() - begin_s)
 
 

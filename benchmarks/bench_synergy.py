@@ -26,7 +26,7 @@ from simulator.workloads.synergy import (
     with_sensitivity,
 )
 
-ROUNDS = DecisionPoints.rounds(300)
+ROUNDS = DecisionPoints(round_s=300)
 
 
 def main() -> None:

@@ -1,6 +1,9 @@
 """``data/gpu_speeds.csv`` anew, from published points: the relative speeds of networks on types of GPU.
 
 python -m benchmarks.gpu_speeds          prints the table
+
+Types of ``data/gpu_throughputs.csv`` have measured speeds, on several GPUs as well. Those of its newer
+software are chained to the older by `LINK`, which was measured with both.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import pandas as pd
 
 from simulator.files.bundled import read_table, records
 from simulator.workloads.dnn_models import REFERENCE
+from simulator.workloads.gpu_types import gpu_type_name
 from simulator.workloads.synergy import dnn_models
 
 MEASURED = {"alexnet": "alexnet", "resnet50": "resnet50", "deepspeech": "deepspeech"}
@@ -27,15 +31,89 @@ ANCHOR = "GTX 1080Ti"
 """The type that joins the measured ones of Table II to the V100 by data sheet."""
 
 
+OLDER, NEWER = "22.10 and later", "24.10"
+"""Versions of the software (NVIDIA's containers) of ``data/gpu_throughputs.csv``."""
+
+LINK = "H100"
+"""The type that joins the two versions."""
+
+NOT_SCALED = ("bert_base_squad", "tacotron2")
+"""Networks whose throughputs on several GPUs are left out: up to 2.7 times, or down to 0.3 times, that of as many alone."""
+
+STAND_INS = {
+    "resnet50": ("resnet50",),
+    "gnmt": ("gnmt",),
+    "transformer": ("transformerxlbase",),
+    "convolution": ("ssd", "resnet50"),
+    "recurrent": ("gnmt",),
+}
+"""Measured networks that stand for one of Synergy's by its name, else by its family."""
+
+
 def speeds() -> pd.DataFrame:
-    """``data/gpu_speeds.csv`` from what was published: network, gpu_type, relative_speed, basis."""
+    """``data/gpu_speeds.csv`` from what was published: network, gpu_type, gpus, relative_speed, basis."""
     families = {r["network"]: r["family"] for r in records(read_table("network_gradients.csv"))}
-    rows = []
-    for name in dnn_models():
-        for row in records(read_table("gpu_types.csv")):
-            value, basis = _speed(name, families[name], row["gpu_type"])
-            rows.append((name, row["gpu_type"], float(f"{value:.4g}"), basis))
-    return pd.DataFrame(rows, columns=["network", "gpu_type", "relative_speed", "basis"])
+    measured = measured_speeds()
+    own = {network for network, _, _ in measured}
+    rows: list[tuple[str, str, int, float, str]] = []
+    for name in [*dnn_models(), *sorted(own - {*dnn_models()})]:
+        for gpu_type in read_table("gpu_types.csv")["gpu_type"]:
+            of = STAND_INS.get(name) or STAND_INS.get(families.get(name, "")) or (name,)
+            for gpus in (1, 2, 4, 8) if gpu_type != REFERENCE else ():
+                if all((n, gpu_type, gpus) in measured for n in of):
+                    found = [measured[n, gpu_type, gpus] for n in of]
+                    value = _geometric_mean([v for v, _ in found])
+                    basis = " and ".join(dict.fromkeys(b for _, b in found))
+                    basis += "" if of == (name,) else ": " + " ".join(of)
+                    rows.append((name, gpu_type, gpus, value, basis))
+            if gpu_type == REFERENCE:
+                rows.append((name, gpu_type, 1, 1.0, "reference"))
+            elif not any(gpu_type == t for _, t, _ in measured) and name in families:
+                value, basis = _speed(name, families[name], gpu_type)
+                rows.append((name, gpu_type, 1, value, basis))
+    table = pd.DataFrame(rows, columns=["network", "gpu_type", "gpus", "relative_speed", "basis"])
+    return table.assign(relative_speed=[float(f"{v:.4g}") for v in table["relative_speed"]])
+
+
+def measured_speeds() -> dict[tuple[str, str, int], tuple[float, str]]:
+    """Speed over that of one `REFERENCE`, and its basis, by measured network, type and number of GPUs.
+
+    On the newer software: the network's speed on `LINK` with the older, times its ratio to `LINK` with the
+    newer. A network without figures there has the geometric mean ratio of the others, to `LINK` on one GPU and
+    to one GPU on several.
+    """
+    older, newer = _throughputs(OLDER), _throughputs(NEWER)
+    found: dict[tuple[str, str, int], tuple[float, str]] = {}
+    for (gpu_type, gpus), row in older.items():
+        for network, value in row.items():
+            found[network, gpu_type, gpus] = value / older[REFERENCE, 1][network], "measured"
+    basis = f"measured, chained by {LINK}"
+    for (gpu_type, gpus), row in newer.items():
+        if (gpu_type, 1) in older:
+            continue
+        start = (LINK, 1) if gpus == 1 else (gpu_type, 1)
+        mean = _geometric_mean([value / newer[start][network] for network, value in row.items()])
+        for network in older[LINK, gpus]:
+            if network in row:
+                ratio = row[network] / newer[LINK, 1][network]
+                found[network, gpu_type, gpus] = found[network, LINK, 1][0] * ratio, basis
+            else:
+                value = found[(network, *start)][0] * mean
+                found[network, gpu_type, gpus] = value, f"{basis} and other networks"
+    return found
+
+
+def _throughputs(software: str) -> dict[tuple[str, int], dict[str, float]]:
+    """Throughputs of networks, by type and number of GPUs."""
+    return {
+        (gpu_type_name(row["gpu_type"]), row["num_gpus"]): {
+            name: row[name]
+            for name in list(row)[4:]
+            if not np.isnan(row[name]) and (row["num_gpus"] == 1 or name not in NOT_SCALED)
+        }
+        for row in records(read_table("gpu_throughputs.csv"))
+        if row["software"] == software
+    }
 
 
 def _speed(name: str, family: str, gpu_type: str) -> tuple[float, str]:
@@ -45,8 +123,6 @@ def _speed(name: str, family: str, gpu_type: str) -> tuple[float, str]:
         for row in records(read_table("throughput_fit.csv"))
         if row["parameter"] == "time_per_sample"
     }
-    if gpu_type == REFERENCE:
-        return 1.0, "reference"
     if gpu_type == "T4":
         pairs = T4_PAIRS[family]
         return _geometric_mean([_measured_on_t4(p) for p in pairs]), "andreas: " + " ".join(pairs)

@@ -467,7 +467,7 @@ def _programs() -> Iterator[tuple[str, Callable[[], Result]]]:
         "srtf+proportional",
     ):
         yield name, partial(simulate, jobs, nodes, make_policy(name))
-        rounds = DecisionPoints.rounds(10.0) if "+" in name else None
+        rounds = DecisionPoints(round_s=10.0) if "+" in name else None
         yield (
             f"whole times, {name}",
             partial(simulate, whole_times(80, 3), Cluster.of_nodes(PLAIN, 2), make_policy(name),

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from experiments.analysis.compare import compare
-    from experiments.analysis.comparison import Comparison
+    from experiments.comparison.answer import Comparison
+    from experiments.comparison.comparing import compare
 
 # Pydantic would load plug-ins of any installed package, and fail where one has malformed metadata.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
@@ -41,8 +41,8 @@ for _package in ("simulator", "policies"):
         raise ImportError(_line)
 
 _HOMES = {
-    "Comparison": "experiments.analysis.comparison",
-    "compare": "experiments.analysis.compare",
+    "Comparison": "experiments.comparison.answer",
+    "compare": "experiments.comparison.comparing",
 }
 
 

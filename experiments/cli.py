@@ -22,6 +22,7 @@ from experiments.commands import (
     new,
     policies,
     progress,
+    questions,
     reproduce,
     run,
     show,
@@ -48,6 +49,7 @@ app = typer.Typer(
 PANELS: dict[str, tuple[Callable[..., None] | tuple[str, typer.Typer], ...]] = {
     "Simulate": (run.run, compare.compare, ("sweep", sweep.app), reproduce.reproduce),
     "Look": (("show", show.app), policies.policies),
+    "Ask": (questions.size, questions.whatif),
     "Calculate": (("theory", theory.app), compare.bound),
     "Begin and teach": (
         ("new", new.app),
@@ -62,7 +64,7 @@ for panel, commands in PANELS.items():
             app.add_typer(command[1], name=command[0], rich_help_panel=panel)
         else:
             app.command(rich_help_panel=panel)(in_words(command))
-WITH_PROGRESS = ("run", "compare", "sweep", "reproduce", "classroom", "notebook")
+WITH_PROGRESS = ("run", "compare", "size", "whatif", "sweep", "reproduce", "classroom", "notebook")
 """Commands that show by themselves how far they are."""
 
 
@@ -127,7 +129,10 @@ def _run(words: list[str], debug: bool) -> int:
         _complain(found, error if debug and found else None)
         return error.exit_code
     except (InputError, InfeasibleDecision) as error:
+        further = getattr(error, "__notes__", [])  # the next rows that cannot be read
         _complain(f"schedlab: {error}", error if debug else None)
+        for note in () if debug else further:
+            _complain(f"schedlab: {note}")
         return 2
     except BrokenPipeError:
         raise

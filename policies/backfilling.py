@@ -30,6 +30,7 @@ from policies.registration import register
 from policies.waiting import Order
 from simulator import FIXED, NO_CHANGE, Decision, InputError, Placement, View
 from simulator.model.cluster import FloatArray
+from simulator.model.places import Places
 from simulator.model.ranks import ranked
 from simulator.model.tolerances import CAPACITY, INSTANT_S
 
@@ -66,7 +67,8 @@ class Plan:
         self._view, self._names = view, ("gpus", *cluster.limited_resources)
         self._row = {n: row for row, n in enumerate(view.nodes.tolist())}
         self._nodes: list[FloatArray] = []
-        if cluster.limited_resources:
+        self._places = Places(view.workload, cluster) if view.workload.has_places else None
+        if cluster.limited_resources or self._places is not None:
             self._all = np.array(
                 [[getattr(cluster.type_of[n], r) for r in self._names] for n in self._row],
                 dtype=np.float64,
@@ -78,6 +80,11 @@ class Plan:
             self._nodes = [free]
         for end_s, shares in sorted(ends, key=lambda end: end[0]):
             self._add(end_s, math.inf, shares, -1)
+
+    @property
+    def by_node(self) -> bool:
+        """Whether shares have the nodes that they will be on."""
+        return bool(self._nodes)
 
     def reserve(self, start_s: float, length_s: float, shares: Shares, sign: int = 1) -> None:
         """Take shares for a while; with the sign -1 give them back."""
@@ -134,8 +141,18 @@ class Plan:
             )
         with np.errstate(divide="ignore", invalid="ignore"):
             most = np.floor(np.where(per_gpu > 0, room / per_gpu, np.inf).min(axis=1))
+        wanted = 0
+        if self._places is not None:
+            fixed, wanted = self._view.cluster.node_type_of or (), self._places.nodes[job]
+            most[[not self._places.allows(job, fixed[n]) for n in nodes]] = 0
         holding = np.flatnonzero(most >= gpus)
-        if len(holding):
+        if wanted:
+            each = gpus // wanted
+            fullest = np.argsort(np.where(most >= each, room[:, 0], np.inf), kind="stable")
+            chosen = [(row, each) for row in sorted(fullest[:wanted].tolist())]
+            if (most >= each).sum() < wanted:
+                return ()
+        elif len(holding):
             chosen = [(int(holding[np.argmin(room[holding, 0])]), gpus)]
         else:
             chosen, left = [], gpus
@@ -250,7 +267,7 @@ class Backfilling(Multifactor):
             plan.reserve(start_s, length_s, shares)
             if start_s > now_s:
                 promised[job] = found
-            elif view.cluster.limited_resources:
+            elif plan.by_node:
                 free.add(shares)
                 started += shares
             else:
@@ -291,7 +308,12 @@ def _by_priority(view: View, jobs: Iterable[int]) -> Iterable[int]:
     return sorted(by_weight, key=lambda job: -workload.priority.item(job))
 
 
-@register("easy-backfill", requires=("servers", "fixed-demand"), paper="Lifka (EASY), JSSPP 1995")
+@register(
+    "easy-backfill",
+    requires=("servers", "fixed-demand"),
+    paper="Lifka (EASY), JSSPP 1995",
+    places=True,
+)
 class EasyBackfill(Backfilling):
     """EASY backfilling: jobs pass the first that does not fit where they do not delay it."""
 
@@ -303,6 +325,7 @@ class EasyBackfill(Backfilling):
     "conservative-backfill",
     requires=("servers", "fixed-demand"),
     paper="Mu'alem and Feitelson, TPDS 2001",
+    places=True,
 )
 class ConservativeBackfill(Backfilling):
     """Conservative backfilling: every job has a reservation, which no other job delays."""

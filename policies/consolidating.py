@@ -26,7 +26,10 @@ NODE, RACK, ANYWHERE = range(3)
 
 
 @register(
-    "consolidating", requires=("servers", "fixed-demand"), paper="Zaharia et al., EuroSys 2010"
+    "consolidating",
+    requires=("servers", "fixed-demand"),
+    paper="Zaharia et al., EuroSys 2010",
+    places=True,
 )
 class Consolidating:
     """Delay scheduling: wait a while for GPUs of one node, then of one rack, then take any.
@@ -56,8 +59,7 @@ class Consolidating:
         for what, value in (("wait_node_s", wait_node_s), ("wait_rack_s", wait_rack_s)):
             if math.isnan(value):
                 raise InputError(f"{self.name}: {what} is {value}, expected seconds")
-        waits = [math.inf if wait < 0 else wait for wait in (wait_node_s, wait_rack_s)]
-        self._waits = (waits[0], max(waits))
+        self._waits = [math.inf if wait < 0 else wait for wait in (wait_node_s, wait_rack_s)]
         self._who, self._above = who, above
         self._since: dict[int, float] = {}
 
@@ -121,7 +123,9 @@ class Consolidating:
         return True
 
     def _can_be_together(self, view: View, job: int) -> bool:
-        return bool(view.workload.num_gpus[job] <= view.cluster.max_gpus_per_node)
+        asks = view.workload
+        on_one = asks.num_gpus[job] <= view.cluster.max_gpus_per_node
+        return bool(on_one and asks.num_nodes[job] <= 1)
 
     def _fits_a_rack(self, view: View, racks: list[list[int]], job: int) -> bool:
         most = max(sum(view.cluster.type_of[n].gpus for n in rack) for rack in racks)
@@ -132,7 +136,10 @@ class Consolidating:
         since_s = self._since.get(job)
         if since_s is None:
             return math.inf
-        left = [since_s + wait - view.now_s for wait in self._waits]
+        node_s, rack_s = self._waits
+        together = self._can_be_together(view, job)
+        waits = (node_s, max(node_s, rack_s)) if together else (rack_s,)
+        left = [since_s + wait - view.now_s for wait in waits]
         return min((s for s in left if s > INSTANT_S), default=math.inf)
 
 

@@ -10,6 +10,7 @@ from simulator import FIXED, Placement, View
 from simulator.errors import InputError
 from simulator.model.contract import Changes
 from simulator.model.feasibility import fits
+from simulator.model.places import Places
 from simulator.model.tolerances import CAPACITY
 
 _NEW = tuple.__new__
@@ -42,6 +43,8 @@ class FreeCapacity:
         self._last_first = last_first
         self._largest = cluster.max_gpus_per_node
         self._beside = [_Resource(view, name) for name in cluster.limited_resources]
+        self._places = Places(view.workload, cluster) if view.workload.has_places else None
+        self._type_of = cluster.node_type_of
         self._changes: Changes | None = None
         self._mark = -1
         self._taken: list[int] = []
@@ -92,7 +95,7 @@ class FreeCapacity:
     ) -> tuple[Placement, ...]:
         """Shares of a job on the fullest node that holds it whole, else on the emptiest nodes.
 
-        A job over several nodes has its CPUs and memory in proportion to its GPUs on each. Empty
+        A job that asks for a number of nodes lies on the fullest of as many, in equal parts. A job over several nodes has its CPUs and memory in proportion to its GPUs on each. Empty
         where the job does not fit. Nothing is taken.
 
         Parameters
@@ -107,7 +110,8 @@ class FreeCapacity:
             return ()
         if gpus < 1:
             raise InputError("this policy needs jobs of fixed demand")
-        if not self._beside and nodes is None:
+        places = self._places
+        if not self._beside and nodes is None and places is None:
             found = self._free.place(gpus)
             return tuple([_NEW(Placement, (job, n, share, FIXED, 0.0, 0.0)) for n, share in found])
         allowed = None if nodes is None else frozenset(nodes)
@@ -115,9 +119,17 @@ class FreeCapacity:
         def most(node: int) -> float:
             if allowed is not None and node not in allowed:
                 return 0.0
+            if places is not None and not places.allows(job, self._type_of[node]):
+                return 0.0
             return min((r.room(job, gpus, node) for r in self._beside), default=math.inf)
 
-        shares = [Placement(job, n, share) for n, share in self._free.place(gpus, most)]
+        wanted = 0 if places is None else places.nodes[job]
+        chosen = (
+            self._free.several(gpus // wanted, wanted, most)
+            if wanted
+            else self._free.place(gpus, most)
+        )
+        shares = [Placement(job, n, share) for n, share in chosen]
         for r in self._beside:
             shares = [r.beside(p, gpus) for p in shares]
         return tuple(shares)

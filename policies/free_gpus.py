@@ -94,6 +94,17 @@ class FreeGpus:
                 left -= room
         return ()
 
+    def several(self, gpus: int, nodes: int, most: Most) -> Nodes:
+        """So many GPUs on each of some nodes, the fullest that hold them; empty where there are too few."""
+        found: list[tuple[int, int]] = []
+        for level in sorted(level for level in self._nodes if level >= gpus - CAPACITY):
+            for node in self._nodes[level]:
+                if most(node) >= gpus:
+                    found.append((node, gpus))
+                    if len(found) == nodes:
+                        return tuple(sorted(found))
+        return ()
+
     def _by_room(self, most: Most | None) -> Iterator[tuple[int, Iterable[int]]]:
         """Whole GPUs that nodes have for a job, the most first, and these nodes in order."""
         rooms: dict[int, list[Sequence[int]]] = {}

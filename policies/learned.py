@@ -65,7 +65,7 @@ def _weight(view: View, jobs: IntArray, largest: float) -> FloatArray:
     return np.clip(view.workload.weight_per_s[jobs] / max(largest, 1e-300), 0.0, 1.0)
 
 
-@register("linear-score", requires=("servers", "fixed-demand"))
+@register("linear-score", requires=("servers", "fixed-demand"), places=True)
 class LinearScore:
     """Waiting jobs ranked by a weighted sum of features, as learning agents find it; no preemption.
 

@@ -168,37 +168,42 @@ class ListScheduling:
         return choose_configuration(times_s, due_in_s, self._prices, gpus, "node")
 
 
-@register("fifo", requires=("list-or-node",), paper="Filippini et al., 2020")
+@register("fifo", requires=("list-or-node",), paper="Filippini et al., 2020", places=True)
 def fifo() -> ListScheduling:
     """First in, first out; one job a node where jobs are elastic (hierarchical paper)."""
     return ListScheduling("fifo", Order())
 
 
-@register("fifo-strict", requires=("list-or-node",))
+@register("fifo-strict", requires=("list-or-node",), places=True)
 def fifo_strict() -> ListScheduling:
     """First in, first out for jobs of fixed demand; the head of the queue blocks."""
     return ListScheduling("fifo-strict", Order())
 
 
-@register("fifo-backfill", requires=("list-or-node",))
+@register("fifo-backfill", requires=("list-or-node",), places=True)
 def fifo_backfill() -> ListScheduling:
     """First in, first out, skipping jobs that do not fit now."""
     return ListScheduling("fifo-backfill", Order(), backfill=True)
 
 
-@register("edf", requires=("list-or-node", "due"), paper="Filippini et al., 2020")
+@register("edf", requires=("list-or-node", "due"), paper="Filippini et al., 2020", places=True)
 def edf() -> ListScheduling:
     """Earliest due date first, no preemption; one job a node where jobs are elastic."""
     return ListScheduling("edf", by_due_date())
 
 
-@register("edf-backfill", requires=("list-or-node", "due"))
+@register("edf-backfill", requires=("list-or-node", "due"), places=True)
 def edf_backfill() -> ListScheduling:
     """Earliest due date first, skipping jobs that do not fit now."""
     return ListScheduling("edf-backfill", by_due_date(), backfill=True)
 
 
-@register("weight-priority", requires=("list-or-node", "weights"), paper="Filippini et al., 2020")
+@register(
+    "weight-priority",
+    requires=("list-or-node", "weights"),
+    paper="Filippini et al., 2020",
+    places=True,
+)
 def weight_priority() -> ListScheduling:
     """Priority scheduling: highest tardiness weight first, no preemption (`ps` in the papers)."""
     return ListScheduling("weight-priority", by_weight())

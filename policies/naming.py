@@ -7,6 +7,7 @@ apart.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 from simulator.errors import InputError
@@ -45,6 +46,7 @@ class PolicyName:
     wrappers: tuple[str, ...]
 
     @classmethod
+    @cache
     def parse(cls, text: str) -> PolicyName:
         """The parts of a name; whether they exist is not asked here.
 

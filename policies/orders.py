@@ -142,26 +142,26 @@ def by_duration() -> Order:
     )
 
 
-@register("srpt", requires=("servers", "fixed-demand"))
+@register("srpt", requires=("servers", "fixed-demand"), places=True)
 def srpt() -> ListScheduling:
     """Shortest remaining processing time first, with preemption."""
     order = Order(_remaining_s, INSTANT_S, "remaining time")
     return ListScheduling("srpt", order, backfill=True, preemptive=True)
 
 
-@register("deadline-first", requires=("servers", "fixed-demand", "due"))
+@register("deadline-first", requires=("servers", "fixed-demand", "due"), places=True)
 def deadline_first() -> ListScheduling:
     """Earliest due date first, with preemption: keeps what admission control has promised."""
     return ListScheduling("deadline-first", by_due_date(), backfill=True, preemptive=True)
 
 
-@register("sjf", requires=("servers", "fixed-demand"))
+@register("sjf", requires=("servers", "fixed-demand"), places=True)
 def sjf(preemptive: bool = False) -> ListScheduling:
     """Shortest job first, by its whole duration; it waits for running jobs unless preemptive."""
     return ListScheduling("sjf", by_duration(), backfill=True, preemptive=preemptive)
 
 
-@register("random-order", requires=("servers", "fixed-demand"))
+@register("random-order", requires=("servers", "fixed-demand"), places=True)
 @dataclass
 class RandomOrder:
     """Service in random order: whenever GPUs are free, any waiting job with equal probability."""
@@ -176,7 +176,7 @@ class RandomOrder:
         return serve(view, (waiting[i] for i in view.rng.permutation(len(waiting))))
 
 
-@register("priority", requires=("servers", "fixed-demand", "weights"))
+@register("priority", requires=("servers", "fixed-demand", "weights"), places=True)
 def priority(preemptive: bool = False) -> ListScheduling:
     """Priority classes: the highest weight first, equals by submission; preemptive where asked."""
     return ListScheduling("priority", by_weight(), backfill=True, preemptive=preemptive)

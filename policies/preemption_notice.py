@@ -9,7 +9,7 @@ from policies.waiting import Order
 from simulator.model.contract import NO_CHANGE, Decision, View
 
 
-@register("fifo-with-notice", requires=("servers", "fixed-demand"))
+@register("fifo-with-notice", requires=("servers", "fixed-demand"), places=True)
 class FirstComeWithNotice:
     """First come first served with backfilling; leaves nodes of which notice was given.
 

@@ -24,6 +24,7 @@ def register(
     requires: Iterable[str] | None = None,
     first: Iterable[str] | None = None,
     paper: str = "",
+    places: bool = False,
 ) -> Callable[[Factory], Factory]:
     """Register a class or function under a name.
 
@@ -34,12 +35,14 @@ def register(
     requires : what it needs of jobs and machines, names of `policies.requirements.REQUIREMENTS`; kept as its
         attribute ``requires``. None: those of the class that it inherits from.
     first : first parts that go with ``+name``; kept as its attribute ``first``.
+    places : whether it keeps jobs to the nodes and types of GPU that they ask for, as `FreeCapacity` does; kept as its
+        attribute ``places``.
     paper : source, for lists of policies; kept as its attribute ``paper``.
     """
 
     def mark(factory: Factory) -> Factory:
         thing: Any = factory
-        thing.paper = paper
+        thing.paper, thing.places = paper, places
         if requires is not None:
             thing.requires = tuple(requires)
         if first is not None:

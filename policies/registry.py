@@ -79,14 +79,14 @@ def make_policy(name: str, **options: Option) -> Policy:
     Raises InputError: unknown name or option, or an option of the wrong type or range; one line.
     """
     parsed = PolicyName.parse(name)
-    known = _all_options(name, parsed)
+    known = _options_of(name, parsed)
     given: dict[str, dict[str, Option]] = {key: {} for key in ("", *parsed.wrappers)}
     for option, value in options.items():
         if option not in known:
             raise InputError(f"policy {name!r}: unknown option {option!r}, {_hint(option, known)}")
-        _check_type(name, option, value, known[option])
-        wrapper, _, own = option.rpartition(".")
-        given["@" * bool(wrapper) + wrapper][own] = value
+        key, own, default = known[option]
+        _check_type(name, option, value, default)
+        given[key][own] = value
     policy, inner = _base_policy(parsed, given[""]), parsed.base
     for key in parsed.wrappers:
         policy = _wrapper(name, key)(policy, inner, **given[key])
@@ -111,7 +111,7 @@ def describe(name: str) -> PolicyInfo:
     for key in parsed.wrappers:
         own = meanings(_wrapper(name, key))
         found |= {f"{key[1:]}.{option}": text for option, text in own.items()}
-    options = _all_options(name, parsed)
+    options = {option: default for option, (*_, default) in _options_of(name, parsed).items()}
     return PolicyInfo(name, first, options, found, _paper(factory), requirements_of(name))
 
 
@@ -164,6 +164,8 @@ def requirements_verdict(
     """
     parsed = PolicyName.parse(name)
     wanted = requirements_of(name) if requirements is None else requirements
+    if not getattr(_factory(name, parsed), "places", False):
+        wanted = (*wanted, "any-place")
     found = missing_of(wanted, workload, cluster)
     essential = [missing for missing in found if missing.essential]
     if essential:
@@ -256,9 +258,10 @@ def _meant(name: str) -> str:
     return f"{meant(low, known, 'that `schedlab policies` lists')} ({own})"
 
 
-def _hint(option: str, known: Mapping[str, Option]) -> str:
+def _hint(option: str, known: Iterable[str]) -> str:
     """Likely intended option for an unknown one."""
-    return meant(option, list(known)) if known else "expected none: it has no options"
+    names = list(known)
+    return meant(option, names) if names else "expected none: it has no options"
 
 
 def _loaded(entry: EntryPoint) -> Callable[..., Any]:
@@ -289,12 +292,14 @@ def _required(factory: Callable[..., Any]) -> list[str]:
     return [p.name for p in parameters if p.default is empty and p.kind not in several]
 
 
-def _all_options(name: str, parsed: PolicyName) -> dict[str, Option]:
-    """Options with their defaults, those of wrappers behind the wrapper's name: ``hysteresis.threshold``."""
-    found = _options(_factory(name, parsed))
+def _options_of(name: str, parsed: PolicyName) -> dict[str, tuple[str, str, Option]]:
+    """By its full name, ``hysteresis.threshold``, each option's wrapper (or ""), name there, and default."""
+    found = {
+        option: ("", option, value) for option, value in _options(_factory(name, parsed)).items()
+    }
     for key in parsed.wrappers:
         own = _options(_wrapper(name, key))
-        found |= {f"{key[1:]}.{option}": default for option, default in own.items()}
+        found |= {f"{key[1:]}.{option}": (key, option, value) for option, value in own.items()}
     return found
 
 

@@ -168,8 +168,25 @@ def _list_or_node(workload: Workload, cluster: Cluster) -> MissingRequirement | 
     return _one_node(workload, cluster) if cluster.is_configurable else None
 
 
+def _any_place(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
+    """No job asks for a number of nodes, or for types of GPU."""
+    if not workload.has_places:
+        return None
+    asks = (workload.num_nodes > 0) | (np.array(workload.gpu_types) != "")
+    job = int(np.argmax(asks))
+    return MissingRequirement(
+        f"job {workload.job_id[job]!r} asks for a number of nodes or types of GPU, and the policy places jobs "
+        'anywhere (workload.places = "any" lets jobs be anywhere)'
+    )
+
+
 def _one_node(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
-    """No job is larger than a node."""
+    """No job is larger than a node, or asks for several."""
+    if (several := np.flatnonzero(workload.num_nodes > 1)).size:
+        return MissingRequirement(
+            f"job {workload.job_id[several[0]]!r} asks for {workload.num_nodes[several[0]]} nodes, and the "
+            "policy places a job on one node"
+        )
     if cluster.is_pool or not isinstance(workload.performance, FixedDuration | Sensitivity):
         return None
     most = cluster.max_gpus_per_node
@@ -323,6 +340,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "speeds": _speeds,
     "time-shared": _time_shared,
     "list-or-node": _list_or_node,
+    "any-place": _any_place,
     "one-node": _one_node,
     "one-kind": _one_kind,
     "due": _due,

@@ -36,13 +36,16 @@ Top = tuple[Entry, Hashable]
 
 
 def demand(view: View, job: int) -> Hashable:
-    """Jobs that fit alike: those of one demand of GPUs, CPUs and memory."""
+    """Jobs that fit alike: those of one demand of GPUs, CPUs, memory, nodes and types."""
     workload = view.workload
     gpus = workload.num_gpus_list[job]
-    if not view.cluster.limited_resources:
+    if not view.cluster.limited_resources and not workload.has_places:
         return gpus
     # As text, since a demand that is not stated (NaN) is equal to itself there.
-    return f"{gpus} {workload.num_cpus.item(job)} {workload.memory_gb.item(job)}"
+    return (
+        f"{gpus} {workload.num_cpus.item(job)} {workload.memory_gb.item(job)}"
+        f" {workload.num_nodes.item(job)} {workload.gpu_types[job]}"
+    )
 
 
 class Order:

@@ -44,9 +44,6 @@ LIMITS = {
 }
 """Of parameters, by their names."""
 
-LEAST_PERIOD_S = 1e-3
-"""Times between decisions are at least this long; clocks below `LATEST_S` resolve it."""
-
 SHOWN = 60
 """Characters of a wrong value that a message cites."""
 
@@ -142,14 +139,6 @@ def short(value: object) -> str:
     except ValueError:  # a whole number of more digits than Python writes
         text = f"a {type(value).__name__} of thousands of digits"
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}.."
-
-
-def check_period(period_s: float | None) -> None:
-    """Raise `InputError` where this is no time between decisions, s; None: there is none."""
-    if period_s is not None and not (is_number(period_s) and 0 < period_s < math.inf):
-        raise InputError(f"period is {period_s} s, expected a positive number of seconds")
-    if period_s is not None and period_s < LEAST_PERIOD_S:
-        raise InputError(f"period is {period_s:g} s, expected at least {LEAST_PERIOD_S:g} s")
 
 
 # The checks below take parameters by name; ``of`` names the object that they belong to, for the message.

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simulator.arguments import check_period
 from simulator.core.dispatchers import make_dispatcher
 from simulator.core.feature import Feature
 from simulator.core.logs import ScheduleLog
@@ -24,6 +23,7 @@ from simulator.core.start import Rule, begin, run_to_end
 from simulator.core.wake_ups import MAX_TICKS
 from simulator.errors import InfeasibleDecision, InputError
 from simulator.features.registry import features_of
+from simulator.features.rounds import Rounds
 from simulator.metrics.result import NodeMeters, Result
 from simulator.model.cluster import Cluster
 from simulator.model.contract import Decision, PolicyLike, View
@@ -66,7 +66,7 @@ def simulate(
         `simulator.core.dispatchers.DISPATCHERS`, or a rule of one's own like those there.
     server : None: decisions take no time; else the optimization server that computes them.
     features : what the cluster has beside nodes and jobs: a `Feature` of one's own, or the data of one of
-        `simulator.features`, e.g. `Failures`, `Tenants`, `Admission`, `Network`, `Colocation`, `Delays`, `Rounds`.
+        `simulator.features`, e.g. `Failures`, `Tenants`, `Admission`, `Network`, `Colocation`, `Delays`.
         Jobs whose attempts fail (`Workload.fails_at`), or that have a patience, bring theirs.
     check : check that every job can run on this cluster, and every decision be carried out.
     record_schedule : keep every share with its start and end (for Gantt charts).
@@ -88,6 +88,8 @@ def simulate(
     _check_points(points, workload, cluster, server)
     if check:
         check_fits(workload, cluster)
+    if points.round_s is not None and points.round_ends == "last-finisher":
+        features = [*features, Rounds(points.round_s)]
     parts = features_of(workload, features)
     simulation = Simulation(
         workload,
@@ -153,18 +155,12 @@ def _check_policy(policy: object) -> None:
 def _check_points(
     points: DecisionPoints, workload: Workload, cluster: Cluster, server: ServerSpec | None
 ) -> None:
-    for period in (points.period_s, points.since_last_s):
-        check_period(period)
-    if points.period_s is None and not points.on_arrival:
-        raise InputError("decisions neither at arrivals nor periodically: jobs would wait for ever")
     if points.least_gap_s and server is not None:
         raise InputError(
             "decisions: both least_gap_s and an optimization server, expected one of them"
         )
-    if points.finish_at_tick and points.period_s is None:
-        raise InputError("jobs that finish at the end of a round need rounds")
     busy_s = _least_busy_s(workload, cluster)
-    periods = (("period_s (or round_s)", points.period_s), ("since_last_s", points.since_last_s))
+    periods = (("period_s (or round_s)", points.tick_s), ("since_last_s", points.since_last_s))
     for name, period_s in periods:
         if period_s is not None and busy_s / period_s > MAX_TICKS:
             raise InputError(
@@ -237,6 +233,7 @@ def _result(
         decisions=simulation.decisions,
         schedule=simulation.schedule,
         configurations=simulation.configurations,
+        eligible_s=np.array(simulation.submitted_s) if any(workload.after) else None,
         server=server.spec if server else None,
         server_wait_s=np.array(server.wait_s if server else []),
         server_response_s=np.array(server.response_s if server else []),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Source = TypeVar("Source")
-ColumnType = Literal["text", "integer", "number", "boolean", "date"]
+ColumnType = Literal["text", "integer", "number", "boolean", "date", "time", "duration"]
 Values = Sequence[Any] | npt.NDArray[Any]
 
 

@@ -193,7 +193,7 @@ def test_workload_dispatcher_and_policy_of_a_package(tmp_path):
     # A format of the package: recognised; 2 GPUs for 90 s, then 1 for 60 s; what did not run is counted.
     assert accounts[0] == 0, accounts[2]
     assert "days.txt is read as 'accounting'" in accounts[1]
-    assert "1 jobs without a run on a GPU, left out" in accounts[2]
+    assert "1 jobs ended as they started, left out (the first in line 4)" in accounts[2]
     ends = pd.read_csv(tmp_path / "of-file" / "jobs.csv").set_index("job_id")["completion_s"]
     assert ends.to_dict() == {"a": 90.0, "b": 150.0}
 

@@ -32,8 +32,8 @@ REFERENCE = {
                  "policies.orders", "policies.greedy.policy", "policies.milp.policy",
                  "policies.rental.widths", "policies.synergy.policy"),
     "experiments": ("experiments.replay.page", "experiments.replay.events",
-                    "experiments.classroom.page", "experiments.analysis.compare",
-                    "experiments.analysis.comparison",
+                    "experiments.classroom.page", "experiments.comparison.comparing",
+                    "experiments.comparison.answer",
                     "experiments.sweep.task", "experiments.sweep.runner",
                     "experiments.sweep.store"),
 }  # fmt: skip

@@ -118,6 +118,39 @@ def compare(
     return Comparison(source, tuple(names), tuple(metrics), table, tuple(notes), values)
 
 
+def on_same_draws(
+    entrants: dict[str, Entrant], measuring: Measuring, seed: int, draws: int
+) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
+    """Scenarios on the same jobs and random numbers: estimates, the numbers behind them, and notes.
+
+    Parameters
+    ----------
+    draws : of jobs from a file, so many traces drawn from it in blocks, 1 for the file alone; of others, seeds.
+    """
+    first = next(iter(entrants.values())).scenario
+    from_file = "block_bootstrap" in type(first.workload).model_fields
+    if from_file and 1 < draws < FEWEST_TRACES:
+        raise InputError(
+            f"--draws: got {draws}, expected 1, or at least {FEWEST_TRACES} for a 95 % interval"
+        )
+    if draws > MOST_EVER:
+        raise InputError(f"--draws: got {draws}, expected at most {MOST_EVER:,}")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if draws == 1:
+            orders = [(entrant, seed) for entrant in entrants.values()]
+            runs = {
+                name: [run] for name, run in zip(entrants, measuring.all_of(orders), strict=True)
+            }
+            table, values = tabulate([*entrants], measuring.metrics, _of_runs(runs))
+        elif from_file:
+            table, values = _bootstrapped(entrants, measuring, seed, draws, None)
+        else:
+            table, values = _replicated(entrants, measuring, seed, None, draws)
+    notes = dict.fromkeys(str(warning.message) for warning in caught)
+    return table, values, list(notes)
+
+
 def _name(policy: str | PolicyLike) -> str:
     """A policy in the table: as it was named, or the name of an object or a function."""
     if isinstance(policy, str):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from experiments.scenario.build import with_features
@@ -28,21 +29,25 @@ class Fit:
     verdict : it runs as it is, it runs with the keys of ``[adapt]`` in ``detail``, or the
         reason in ``detail`` keeps it from running.
     detail : a note on what has no effect where it runs; keys; the reason.
+    scenario : in which it runs, with these keys; None where it does not.
+    keys : the keys of ``[adapt]`` that are added, as settings by name.
     """
 
     policy: str
     verdict: Verdict
     detail: str
+    scenario: Scenario | None = None
+    keys: dict[str, str] = field(default_factory=dict)
 
 
-def fits(scenario: Scenario, policy: str | None = None) -> list[Fit]:
-    """Policies on the jobs and machines of a scenario: one, or all of the registry in its order and the scenario's own."""
+def fits(scenario: Scenario, policies: Sequence[str] | None = None) -> list[Fit]:
+    """Policies on the jobs and machines of a scenario: some, or all of the registry in its order and the scenario's own."""
     from policies import composed_names, policy_names
 
     built = jobs_and_machines(scenario)
     plain = _whole(built, scenario)
-    tried: dict[tuple[str, ...], tuple[Workload, Cluster] | str] = {}
-    wanted = [policy] if policy else [*policy_names(), *composed_names(), scenario.policy]
+    tried: dict[tuple[str, ...], _Adapted | str] = {}
+    wanted = policies or [*policy_names(), *composed_names(), scenario.policy]
     return [_fit(name, scenario, built, plain, tried) for name in dict.fromkeys(wanted)]
 
 
@@ -57,7 +62,7 @@ def _fit(
     scenario: Scenario,
     built: Built,
     plain: tuple[Workload, Cluster],
-    tried: dict[tuple[str, ...], tuple[Workload, Cluster] | str],
+    tried: dict[tuple[str, ...], _Adapted | str],
 ) -> Fit:
     from policies import missing_requirements, requirements_verdict
     from policies.requirements import supplied_by
@@ -68,7 +73,8 @@ def _fit(
     except InputError as error:  # another package's policy that cannot be loaded
         return Fit(name, "makes no sense", str(error))
     if line is None:
-        return Fit(name, "runs", "; ".join(note.partition(": ")[2] for note in notes))
+        told = "; ".join(note.partition(": ")[2] for note in notes)
+        return Fit(name, "runs", told, scenario)
     keys = supplied_by(found)
     if keys is None:
         return Fit(name, "makes no sense", line)
@@ -77,21 +83,34 @@ def _fit(
     adapted = tried[keys]
     if isinstance(adapted, str):
         return Fit(name, "makes no sense", f"{found[0].missing}; with {', '.join(keys)}: {adapted}")
-    again, _ = requirements_verdict(name, *adapted)
+    again, _ = requirements_verdict(name, *adapted.parts)
     if again is not None:
         return Fit(name, "makes no sense", f"{line}; with it: {again}")
-    return Fit(name, "with keys", ", ".join(keys))
+    by_name = {key.partition("=")[0].strip(): key for key in keys}
+    return Fit(name, "with keys", ", ".join(keys), adapted.scenario, by_name)
 
 
-def _with(
-    scenario: Scenario, built: Built, keys: tuple[str, ...]
-) -> tuple[Workload, Cluster] | str:
-    """Jobs and machines with more keys of ``[adapt]``, or why they cannot be had."""
+@dataclass(frozen=True)
+class _Adapted:
+    """A scenario with more keys of ``[adapt]``, and its jobs and machines."""
+
+    scenario: Scenario
+    parts: tuple[Workload, Cluster]
+
+
+def _with(scenario: Scenario, built: Built, keys: Sequence[str]) -> _Adapted | str:
+    """The scenario with more keys of ``[adapt]``, or why it cannot be had."""
     before = scenario.adapt.model_dump(exclude_none=True) if scenario.adapt else {}
     for key in keys:
         set_key(before, key)
-    adapt = Adapt(**before)
+    adapted = scenario.model_copy(update={"adapt": Adapt(**before)})
     try:
-        return _whole(built, scenario.model_copy(update={"adapt": adapt}))
+        return _Adapted(adapted, _whole(built, adapted))
     except InputError as error:
         return str(error)
+
+
+def with_keys(scenario: Scenario, keys: Sequence[str]) -> Scenario | None:
+    """The scenario with more keys of ``[adapt]``; None where its jobs and machines cannot have them."""
+    adapted = _with(scenario, jobs_and_machines(scenario), keys)
+    return None if isinstance(adapted, str) else adapted.scenario

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from experiments.analysis.shortage import Shortages
+from experiments.analysis.shortage import MOST_NAMED, Shortages, span_text
 from experiments.scenario.reading import read_run, read_run_table
 from simulator.errors import InputError
 from simulator.metrics.decision_table import RESERVED
@@ -26,9 +26,6 @@ ENDINGS = {
 
 FORMER = {"given up": "abandoned"}
 """Statuses in files of format 1."""
-
-MOST_NAMED = 5
-"""So many of the jobs that passed it are named; the others are counted."""
 
 
 def explain(folder: Path, job_id: str, where: Mapping[str, str] | None = None) -> list[str]:
@@ -49,7 +46,6 @@ def explain(folder: Path, job_id: str, where: Mapping[str, str] | None = None) -
         )
     job = found.iloc[0]
     arrival = float(job["arrival_s"])
-    arrived = jobs.set_index("job_id")["arrival_s"]
     own = shares[shares["job_id"] == job_id].sort_values(["start_s", "node"])
     short = Shortages.of(folder, job, own, run)
     noted = _Noted.of(folder, int(own["node"].iloc[0]) if len(own) else None, machines)
@@ -58,14 +54,14 @@ def explain(folder: Path, job_id: str, where: Mapping[str, str] | None = None) -
     for _, part in own.groupby("start_s"):
         begin, end = float(part["start_s"].iloc[0]), float(part["end_s"].max())
         if begin > since:
-            lines.append(_wait(job_id, since, begin, arrival, shares, arrived))
+            lines.append(_wait(job_id, since, begin, jobs, shares))
             lines += short.lines(since, begin) if short is not None else []
             lines += noted.passing(since, begin)
         places = ", ".join(
             f"{row.gpus:g} GPU{'' if row.gpus == 1 else 's'} of node {row.node}"
             for row in part.itertuples(index=False)
         )
-        lines.append(f"{_time(begin)}: starts on {places}, for {_span(end - begin)}.")
+        lines.append(f"{_time(begin)}: starts on {places}, for {span_text(end - begin)}.")
         lines += noted.starting(begin)
         since = end
     done = float(job["completion_s"])
@@ -73,16 +69,16 @@ def explain(folder: Path, job_id: str, where: Mapping[str, str] | None = None) -
     status = FORMER.get(status, status)
     if status in NEVER_STARTED:
         if done > arrival:
-            lines.append(_wait(job_id, arrival, done, arrival, shares, arrived))
+            lines.append(_wait(job_id, arrival, done, jobs, shares))
             lines += short.lines(arrival, done) if short is not None else []
         return [*lines, f"{_time(done)}: {ENDINGS[status]}."]
-    after = f"{_span(done - arrival)} after its submission"
+    after = f"{span_text(done - arrival)} after its submission"
     lines.append(f"{_time(done)}: {ENDINGS.get(status, 'ends')}, {after}.")
     lines += _failures(job)
     if status == "abandoned":
         return lines
     if "slowdown" in job and pd.notna(job["slowdown"]):
-        lines.append(f"Alone it would have taken {_span(float(job['ideal_s']))}: "
+        lines.append(f"Alone it would have taken {span_text(float(job['ideal_s']))}: "
                      f"it was slowed down {float(job['slowdown']):.3g} times.")  # fmt: skip
     return lines
 
@@ -160,24 +156,30 @@ def _fact(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _wait(
-    job_id: str, since: float, until: float, arrival: float, shares: pd.DataFrame,
-    arrived: pd.Series[float],
-) -> str:  # fmt: skip
-    """Events on the nodes while the job waited."""
+def _wait(job_id: str, since: float, until: float, jobs: pd.DataFrame, shares: pd.DataFrame) -> str:
+    """Events on the nodes while the job waited, and who waited before it."""
+    place = {name: row for row, name in enumerate(jobs["job_id"])}
+    arrival = jobs["arrival_s"].iloc[place[job_id]]
     begun = shares[(shares["start_s"] >= since) & (shares["start_s"] < until)]
     others = [name for name in dict.fromkeys(begun["job_id"]) if name != job_id]
-    passed = [name for name in others if float(arrived[name]) > arrival]
-    text = f"{_time(since)}: waits {_span(until - since)}; {_jobs(len(others), 'start')} meanwhile"
+    passed = [name for name in others if jobs["arrival_s"].iloc[place[name]] > arrival]
+    text = (
+        f"{_time(since)}: waits {span_text(until - since)}; {_jobs(len(others), 'start')} meanwhile"
+    )
     if passed:
-        more = f" and {len(passed) - MOST_NAMED} more" if len(passed) > MOST_NAMED else ""
-        text += f", of which {len(passed)} came later: {', '.join(passed[:MOST_NAMED])}{more}"
+        text += f", of which {len(passed)} came later: {_named(passed)}"
+    if "first_start_s" in jobs:
+        earlier = jobs.iloc[: place[job_id]]
+        before = earlier["job_id"][earlier["first_start_s"] > since].tolist()
+        if before:
+            text += f"; {_jobs(len(before))} waited before it: {_named(before)}"
     return text + "."
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
 
 
 def _time(seconds: float) -> str:
     return f"{seconds:,.0f} s"
-
-
-def _span(seconds: float) -> str:
-    return f"{seconds / 3600:.2f} h" if seconds >= 3600 else f"{seconds:.0f} s"

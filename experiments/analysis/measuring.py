@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 from experiments.config import of_file
 from simulator.errors import InputError, meant
@@ -15,6 +17,8 @@ from simulator.errors import InputError, meant
 if TYPE_CHECKING:
     from experiments.scenario.schema import Scenario
     from experiments.sweep.progress import Meter
+    from experiments.sweep.store import Store
+    from experiments.sweep.task import Task
     from simulator import Policy
 
 SHOWN_AFTER_S = 5.0
@@ -72,25 +76,35 @@ class Measuring:
     ----------
     source : the scenario's file, for messages.
     workers : processes; None is one for each core. They are used where the rest takes some seconds.
+    keep : folder of a run database that keeps each run as it ends; what it has is not computed again.
     """
 
     def __init__(
-        self, source: str, metrics: Sequence[str], workers: int | None = 1, progress: bool = False
+        self,
+        source: str,
+        metrics: Sequence[str],
+        workers: int | None = 1,
+        progress: bool = False,
+        keep: Path | None = None,
     ) -> None:
         self.source, self.metrics = source, metrics
+        self._open = ExitStack()
+        self._store = None if keep is None else self._open.enter_context(_store(keep))
         self._workers = workers or os.cpu_count() or 1
         self._progress = progress
         self._start = time.monotonic()
         self._ended = self._total = 0
         self._meter: Meter | None = None
+        self._planned: dict[str, Task] = {}
 
     def all_of(self, orders: Sequence[Order]) -> list[Numbers]:
         """The metrics of each run, in their order."""
-        self._total += len(orders)
+        found = self._kept(orders)
+        self._total += len(orders) - len(found)
         here = [number for number, (entrant, _) in enumerate(orders) if entrant.agent is not None]
-        found: dict[int, Numbers] = {}
         while len(found) < len(orders):
             left = [number for number in range(len(orders)) if number not in found]
+            here = [number for number in here if number in left]
             if self._pays(len(left) - len(here)):
                 found |= self._by_workers([n for n in left if n not in here], orders)
                 left = here
@@ -98,13 +112,36 @@ class Measuring:
                 entrant, seed = orders[number]
                 with of_file(self.source):
                     found[number] = entrant.metrics(seed, self.metrics)
-                self._one_ended()
+                self._one_ended(orders[number], found[number])
         return [found[number] for number in range(len(orders))]
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
-        """Show the last state."""
+        """Show the last state, and close the run database."""
         if self._meter is not None:
             self._meter.close(self._state())
+        self._open.close()
+
+    def _kept(self, orders: Sequence[Order]) -> dict[int, Numbers]:
+        """Runs that the run database has, and all of the metrics of; the others join its plan."""
+        if self._store is None:
+            return {}
+        found: dict[int, Numbers] = {}
+        for number, order in enumerate(orders):
+            task = _task(*order)
+            if task is None:
+                continue
+            self._planned[task.key] = task
+            run = self._store.run(task.key)
+            if run is not None and run.status == "done":
+                found[number] = {name: float(value) for name, value in run.scalars.items()}  # type: ignore[arg-type]
+        self._store.plan([*self._planned.values()])
+        return found
 
     def _pays(self, count: int) -> bool:
         """True where workers pay for so many runs, by the mean time of those before."""
@@ -128,13 +165,18 @@ class Measuring:
                 futures[made] = number
             found = {}
             for future in as_completed(futures):
-                found[futures[future]] = future.result()
-                self._one_ended()
+                number = futures[future]
+                found[number] = future.result()
+                self._one_ended(orders[number], found[number])
         return found
 
-    def _one_ended(self) -> None:
+    def _one_ended(self, order: Order, numbers: Numbers) -> None:
         from experiments.sweep.progress import Meter
+        from experiments.sweep.store import Report
 
+        task = None if self._store is None else _task(*order)
+        if self._store is not None and task is not None:
+            self._store.record([Report(task.key, "done", numbers)])
         self._ended += 1
         if self._meter is not None:
             self._meter.update(self._state())
@@ -150,10 +192,35 @@ class Measuring:
         return State(self._total, self._ended, min(left, self._workers), 0, self._ended, left_s)
 
 
+@contextmanager
+def _store(folder: Path) -> Iterator[Store]:
+    """The run database of a folder, locked."""
+    from experiments.sweep.store import store_to_write
+
+    with store_to_write(folder) as store, store.locked():
+        yield store
+
+
+def _task(entrant: Entrant, seed: int) -> Task | None:
+    """A run as a row of the run database; None for a policy that is an object."""
+    from experiments.config import path_of
+    from experiments.scenario.schema import file_keys
+    from experiments.sweep.task import Task
+
+    if entrant.agent is not None:
+        return None
+    config = _config(entrant.scenario) | {"seed": seed}
+    files = tuple(dict.fromkeys(str(path_of(table[key])) for table, key in file_keys(config)))
+    return Task(
+        f"{__name__}:measure",
+        config,
+        {"policy": entrant.scenario.policy, "seed": seed},
+        files=files,
+    )
+
+
 def _config(scenario: Scenario) -> dict[str, Any]:
     """A scenario as JSON can say it, with absolute paths."""
-    from pathlib import Path
-
     from experiments.scenario.schema import file_keys
 
     config: dict[str, Any] = scenario.model_dump(mode="json", exclude_none=True)

@@ -27,7 +27,10 @@ from simulator.model.tolerances import SUMS
 RESOURCES = ("gpus", "cpus", "memory_gb")
 BESIDE_GPUS = ("CPUs", "GB of memory")
 NOTHING = "nothing"
-BEHIND = "the head of the queue"
+MOST_NAMED = 5
+"""So many jobs are named; the others are counted."""
+MOST_LINES = 12
+"""So many parts of a wait are told one by one; the others are summed."""
 TOGETHER = "CPUs and memory on one node"
 
 IsOwn = np.ndarray[tuple[int], np.dtype[np.bool_]]
@@ -47,6 +50,36 @@ class Quota:
     tenant: str
     gpus: float
     jobs: frozenset[str]
+
+
+@dataclass
+class _Part:
+    """A part of a wait in which one thing was short.
+
+    Attributes
+    ----------
+    what : the resource, or the job that stood before this one.
+    text : how it was at first.
+    behind : GPUs that the job needs that stood before this one; None where a resource was short.
+    free : the fewest and the most GPUs that were free.
+    beyond_s : end of this job, had it started, where others passed the one before it; else NaN.
+    """
+
+    what: str
+    since_s: float
+    until_s: float
+    text: str = ""
+    behind: float | None = None
+    free: tuple[float, float] = (0.0, 0.0)
+    beyond_s: float = np.nan
+
+    def joins(self, other: _Part) -> bool:
+        """Take the next part where it says the same."""
+        if (self.what, self.behind) != (other.what, other.behind):
+            return False
+        self.until_s = other.until_s
+        self.free = min(self.free[0], other.free[0]), max(self.free[1], other.free[1])
+        return True
 
 
 class _Use:
@@ -93,7 +126,8 @@ class Shortages:
     quota : None where no quota is a limit.
     can_fail : whether nodes could be down and the tables do not say when (older runs).
     in_parts : whether jobs hold parts of GPUs; then nothing is known of single GPUs.
-    earlier : rows of jobs.csv, by submission, of the jobs there that came before this one.
+    others : rows of jobs.csv, by submission, of the other jobs of fixed demand there; None where policies choose.
+    length_s : how long the job was expected to run: what it asked for, else its time alone; NaN where unknown.
     """
 
     shares: pd.DataFrame
@@ -104,7 +138,8 @@ class Shortages:
     quota: Quota | None
     can_fail: bool = False
     in_parts: bool = False
-    earlier: pd.DataFrame | None = None
+    others: pd.DataFrame | None = None
+    length_s: float = np.nan
 
     @classmethod
     def of(
@@ -153,59 +188,101 @@ class Shortages:
             _quota(folder, job, jobs),
             "failures" in jobs and not outages.exists(),
             in_parts,
-            _earlier(job, run, controllers, index),
+            _others(job, run, controllers, index),
+            _expected_s(job),
         )
 
     def lines(self, since_s: float, until_s: float) -> list[str]:
-        """One line for each thing that was short: for how long, and how it was at first."""
-        total: dict[str, float] = {}
-        first: dict[str, str] = {}
+        """One line for each part of the wait: what was short, who held it, who stood before the job."""
+        parts: list[_Part] = []
         for at_s, end_s, use in self._stretches(since_s, until_s):
             what, text = self._short(use)
+            part = _Part(what, at_s, end_s)
             if what == NOTHING:
-                what, text = self._behind(at_s, use)
-            total[what] = total.get(what, 0.0) + end_s - at_s
-            if what not in first:
-                down = (
-                    f"; {use.down} node{'s were' if use.down > 1 else ' was'} down"
-                    if use.down
-                    else ""
+                part = self._behind(at_s, end_s, until_s, use)
+            if parts and parts[-1].joins(part):
+                continue
+            if part.behind is None and what != NOTHING and len(parts) < MOST_LINES:
+                part.text = "; ".join(
+                    [f"at {at_s:,.0f} s: {text}", *self._holders(at_s, what), *_down(use)]
                 )
-                first[what] = f"at {at_s:,.0f} s: {text}{down}" if text else ""
-        lines = []
-        for what, seconds in total.items():
-            span = f"{seconds / 3600:.2f} h" if seconds >= 3600 else f"{seconds:.0f} s"
-            if what == NOTHING:
-                why = "no decision started it (rounds, the optimization server, or the policy)"
-                if self.in_parts:
-                    why = f"jobs hold parts of GPUs, and none may have had fitting, or {why}"
-                if self.can_fail:
-                    why = f"nodes were down, or {why}"
-                lines.append(f"  For {span} nothing was short that the tables show: {why}.")
-            elif what == BEHIND:
-                lines.append(
-                    f"  For {span} it would have fitted, but stood behind {what} ({first[what]})."
-                )
-            else:
-                lines.append(f"  Short for {span}: {what} ({first[what]}).")
+            parts.append(part)
+        told, rest = parts[:MOST_LINES], parts[MOST_LINES:]
+        lines = [self._line(part) for part in told]
+        if rest:
+            sums: dict[str, float] = {}
+            for part in rest:
+                sums[part.what] = sums.get(part.what, 0.0) + part.until_s - part.since_s
+            longest = sorted(sums.items(), key=lambda each: -each[1])[:MOST_NAMED]
+            listed = ", ".join(f"{what} {span_text(s)}" for what, s in longest)
+            lines.append(f"  After {rest[0].since_s:,.0f} s, in {len(rest)} more parts: {listed}.")
         return lines
 
-    def _behind(self, at_s: float, use: _Use) -> tuple[str, str]:
-        """The head of the queue, where it came before this job, was short of GPUs, and no job started before it."""
-        if self.earlier is None or self.capacity is None or self.in_parts:
-            return NOTHING, ""
-        waits = self.earlier[~(self.earlier["first_start_s"] <= at_s)]
-        if waits.empty:
-            return NOTHING, ""
-        name, gpus, start_s = waits.iloc[0][["job_id", "gpus", "first_start_s"]].tolist()
+    def _line(self, part: _Part) -> str:
+        """A part of the wait in words."""
+        span = span_text(part.until_s - part.since_s)
+        if part.what == NOTHING:
+            why = "no decision started it (rounds, the optimization server, or the policy)"
+            if self.in_parts:
+                why = f"jobs hold parts of GPUs, and none may have had fitting, or {why}"
+            if self.can_fail:
+                why = f"nodes were down, or {why}"
+            return f"  For {span} nothing was short that the tables show: {why}."
+        if part.behind is None:
+            return f"  Short for {span}: {part.what} ({part.text})."
+        least, most = part.free
+        free = f"{most:g}" if least == most else f"{least:g} to {most:g}"
+        why = f"{part.what}, which needs {part.behind:g} GPUs; {free} free until {part.until_s:,.0f} s"
+        if not np.isnan(part.beyond_s):
+            why += f"; this job would have held GPUs until {part.beyond_s:,.0f} s"
+        return f"  For {span} it would have fitted, but {why}."
+
+    def _behind(self, at_s: float, end_s: float, until_s: float, use: _Use) -> _Part:
+        """The job before this one that was short of GPUs: the next to start, or one that this job would have delayed.
+
+        It waits, and starts no later than this job. In a strict order, no job that waits starts before it. Where
+        jobs pass it, as in backfilling, this job would have held GPUs beyond its start.
+        """
+        nothing = _Part(NOTHING, at_s, end_s)
+        if self.others is None or self.capacity is None or self.in_parts:
+            return nothing
+        arrival_s, start_s = self.others["arrival_s"], self.others["first_start_s"]
+        waits = self.others[(arrival_s <= at_s) & (start_s > at_s) & (start_s <= until_s)]
         free = float((self.capacity - use.amounts)[self.nodes, 0].sum())
-        starts_s = self.shares["start_s"][~self.shares["is_away"]]
-        if free >= gpus - SUMS or ((starts_s > at_s) & (starts_s < start_s)).any():
-            return NOTHING, ""
-        return (
-            BEHIND,
-            f"{name}, which needs {gpus:g} GPUs, {free:g} free, and starts at {start_s:,.0f} s",
+        short = waits[waits["gpus"] > free + SUMS]
+        if short.empty:
+            return nothing
+        next_s = start_s[(start_s > at_s) & (start_s < until_s)].min()  # NaN: none
+        strict = short[short["first_start_s"] <= (until_s if np.isnan(next_s) else next_s)]
+        beyond_s = np.nan
+        if strict.empty:
+            beyond_s = at_s + self.length_s
+        name, gpus, begins_s = (short if strict.empty else strict).iloc[0][
+            ["job_id", "gpus", "first_start_s"]
+        ]
+        if strict.empty and not beyond_s > begins_s:
+            return nothing
+        return _Part(
+            f"the head of the queue is {name}", at_s, end_s, "", gpus, (free, free), beyond_s
         )
+
+    def _holders(self, at_s: float, what: str) -> list[str]:
+        """Holders of GPUs of the job's nodes at a time, those with most first."""
+        held = self.shares[(self.shares["start_s"] <= at_s) & (self.shares["end_s"] > at_s)]
+        held = held[~held["is_away"] & self.nodes[held["node"].to_numpy()]]
+        if self.quota is not None and what.startswith("the quota"):
+            held = held[held["job_id"].isin(self.quota.jobs)]
+        by_job = held.groupby("job_id", sort=False).agg({"gpus": "sum", "end_s": "max"})
+        by_job = by_job.sort_values("gpus", ascending=False, kind="stable")
+        if by_job.empty:
+            return []
+        named = [
+            f"{name} holds {row.gpus:g} until {row.end_s:,.0f} s"
+            for name, row in by_job.head(MOST_NAMED).iterrows()
+        ]
+        more = by_job["gpus"].iloc[MOST_NAMED:]
+        rest = [f"{len(more)} more hold {more.sum():g}"] if len(more) else []
+        return [", ".join(named + rest)]
 
     def _stretches(self, since_s: float, until_s: float) -> Iterator[tuple[float, float, _Use]]:
         """From change to change: begin, end, and what is in use, which the next step changes."""
@@ -263,15 +340,30 @@ class Shortages:
         return NOTHING, ""
 
 
-def _earlier(
+def span_text(seconds: float) -> str:
+    """A time in h or s."""
+    return f"{seconds / 3600:.2f} h" if seconds >= 3600 else f"{seconds:.0f} s"
+
+
+def _down(use: _Use) -> list[str]:
+    return [f"{use.down} node{'s were' if use.down > 1 else ' was'} down"] if use.down else []
+
+
+def _others(
     job: pd.Series[Any], run: RunTables, controllers: int, index: int
 ) -> pd.DataFrame | None:
-    """Jobs of the same controller that were submitted before this one; None where the tables do not say it."""
+    """Other jobs of the same controller; None where the tables do not say what they need."""
     jobs, shares = run.jobs, run.schedule
     if not {"first_start_s", "gpus"} <= {*jobs} or (run.machines or {}).get("elastic", True):
         return None
     there = set(shares["job_id"][shares["node"] % controllers == index])
-    return jobs[(jobs.index < job.name) & jobs["job_id"].isin(there)]
+    return jobs[(jobs.index != job.name) & jobs["job_id"].isin(there)]
+
+
+def _expected_s(job: pd.Series[Any]) -> float:
+    """Duration of a job as a policy with reservations expects it, s."""
+    known = [job.get(name, np.nan) for name in ("requested_s", "ideal_s")]
+    return next((float(value) for value in known if pd.notna(value)), np.nan)
 
 
 def _with_outages(

@@ -60,7 +60,7 @@ def synergy(num_servers: int) -> dict[str, Any]:
                     workload,
                     servers,
                     make_policy(f"srtf+{mechanism}"),
-                    decision_points=DecisionPoints.rounds(300.0),
+                    decision_points=DecisionPoints(round_s=300.0),
                 ),
                 mechanism,
             )

@@ -5,81 +5,123 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from experiments.commands.options import POLICY, AllowCode, Figure, Precision, Workers
+from experiments.commands.options import (
+    POLICY,
+    AllowCode,
+    Dask,
+    GpuCount,
+    NodeCount,
+    Precision,
+    Settings,
+    Workers,
+)
+
+SHOWN = 4
+"""So many metrics the table on the terminal has; the files have all."""
 
 
 def compare(
-    scenario: Annotated[Path, typer.Argument(help="Scenario file (TOML).")],
+    source: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE..",
+            help="Scenarios (TOML), or jobs in one of the formats of docs/files.md.",
+        ),
+    ],
     policy: Annotated[
         list[str] | None,
         typer.Option(
             metavar="POLICY",
-            help=f"{POLICY} Once for each policy; the others are compared with the first.",
+            help=f"{POLICY} Once for each; the others are compared with the first. Default: all that can run.",
         ),
     ] = None,
     metric: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="Names of summary.json with commas between them. --precision looks at the first."
+            help="Names of summary.json with commas between them; the first one ranks. "
+            "Default: completion times, waits, makespan, costs, utilisation, ..",
         ),
-    ] = "mean_jct_s",
-    precision: Precision = None,
-    replications: Annotated[
-        int | None, typer.Option(help="Number of runs of each policy; with --precision, the most.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the first replication.")] = None,
-    bootstrap: Annotated[
+    over: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=a,b,c",
+            help="The comparison at each value of a key, e.g. cluster.num_nodes=4,8. Can be given more than once.",
+        ),
+    ] = None,
+    settings: Settings = None,
+    nodes: NodeCount = None,
+    gpus: GpuCount = None,
+    draws: Annotated[
         int | None,
         typer.Option(
-            help="Jobs from a file: intervals from so many traces drawn from it in blocks, e.g. 40."
+            min=1,
+            help="Of jobs from a file: traces drawn from it in blocks, at least 39 (40), or 1 for the file alone. "
+            "Of a random scenario: runs, seed after seed (10).",
         ),
     ] = None,
+    precision: Precision = None,
     block_jobs: Annotated[
         int | None,
         typer.Option(min=1, help="Jobs of a block. Default: the square root of their number."),
     ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the first run.")] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="Format of the jobs. Default: the one that is recognised.")
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="A run that takes longer, in seconds, is ended.")
+    ] = None,
     workers: Workers = None,
-    figure: Figure = None,
+    dask: Dask = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for runs, tables and pictures. Default: out/compare-NAME."),
+    ] = None,
     allow_code: AllowCode = False,
 ) -> None:
-    """Policies on the same random numbers: means and paired differences with 95 % intervals, CSV.
+    r"""Policies on the same jobs and random numbers: which is best, by how much, with 95 % intervals.
 
-    Example: schedlab compare examples/hierarchical.toml --policy edf --policy greedy --metric total_cost
+    A policy that wants other jobs than the file has gets them by the rules of \[adapt] (its view). What cannot run
+    is listed with the reason. After a stop the same command goes on where it was.
+
+    Example: schedlab compare examples/philly_like.csv --nodes 8 --policy fifo-strict --policy easy-backfill
     """
-    from experiments.analysis.compare import compare as compare_policies
-    from experiments.pictures.saving import check_kind, save_picture
+    from experiments.comparison.answer import text_of
+    from experiments.comparison.comparing import compare as compare_policies
+    from experiments.comparison.writing import write_comparison
+    from experiments.scenario.options import counts
+    from experiments.sweep.runner import exit_code
+    from experiments.sweep.store import store_to_write
+    from experiments.text import printable
     from simulator.plugins import allow_code as allow
     from simulator.statistics import parse_precision
 
     if allow_code:
         allow()
-    if figure is not None:
-        check_kind(figure, "--figure")
-    found = compare_policies(
-        scenario,
-        policy or [],
-        [name.strip() for name in metric.split(",")],
-        precision=None if precision is None else parse_precision(precision),
-        replications=replications,
-        seed=seed,
-        bootstrap=bootstrap,
-        block_jobs=block_jobs,
-        workers=workers,
-        progress=True,
-    )
-    for note in found.notes:
-        print(f"schedlab: note: {note}", file=sys.stderr)
-    print(found.csv(), end="")
-    if figure is not None and found.numbers is not None:
-        from experiments.pictures.estimates import draw_estimates
+    folder = out or Path("out") / f"compare-{source[0].stem}"
+    wanted = [] if metric is None else [name.strip() for name in metric.split(",")]
 
-        save_picture(draw_estimates(found.table, found.numbers), figure)
+    def work() -> int:
+        with store_to_write(folder) as store:
+            found = compare_policies(
+                source, policy or [], wanted,
+                over=over or [], settings=[*counts(nodes, gpus), *(settings or [])], draws=draws,
+                precision=None if precision is None else parse_precision(precision),
+                block_jobs=block_jobs, seed=seed, store=store, progress=True, kind=kind,
+                workers=workers, dask=dask, time_limit_s=time_limit,
+            )  # fmt: skip
+        written = [path.name for path in write_comparison(found, folder)]
+        print(printable(text_of(found, SHOWN)))
+        print(f"{folder}: {', '.join(written)}")
+        return 0
+
+    raise typer.Exit(exit_code(work))
 
 
 def bound(

@@ -10,6 +10,23 @@ import typer
 from typer.models import OptionInfo
 
 Out = Annotated[Path, typer.Option(help="Folder for the results. It is made if it does not exist.")]
+Source = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="Scenario (TOML); or jobs in one of the formats of docs/files.md, with --nodes.",
+    ),
+]
+NodeCount = Annotated[
+    int | None, typer.Option("--nodes", min=1, help="Number of nodes: cluster.num_nodes.")
+]
+GpuCount = Annotated[
+    int | None,
+    typer.Option("--gpus", min=1, help="GPUs of each node: cluster.gpus_per_node. Default: 8."),
+]
+Kind = Annotated[
+    str | None, typer.Option(help="Format of the jobs. Default: the one that is recognised.")
+]
 Workers = Annotated[
     int | None, typer.Option(min=1, help="Worker processes. Default: one for each core.")
 ]
@@ -37,11 +54,29 @@ Where = Annotated[
         help="Of a sweep: the run with this label, e.g. seed=1. Can be given more than once.",
     ),
 ]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Another value of any key of a scenario, e.g. decisions.round_s=300 or "
+        "policy_options.iterations=50. Can be given more than once; KEY= takes a key away.",
+    ),
+]
 POLICY = (
     "NAME, or FILE.py:NAME of your own (with --allow-code); options behind it: NAME:OPTION=VALUE,.."
 )
+PolicyName = Annotated[
+    str | None,
+    typer.Option(
+        "--policy",
+        help=f"{POLICY} Default: that of the scenario; easy-backfill for a file of jobs.",
+        metavar="POLICY",
+    ),
+]
 WORDS = {bool: "", int: "N", float: "NUMBER", Path: "PATH", str: "TEXT"}
 """Values of options in the help, by type."""
+
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

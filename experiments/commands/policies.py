@@ -103,16 +103,17 @@ def _print_one(console: Console, name: str) -> None:
 
 
 def _of_packages() -> list[str]:
-    """Dispatchers and kinds of workload: the built-in names, and one line for each that a package registers."""
+    """GPU types, dispatchers and kinds of workload: the built-in names, and one line for each that a package registers."""
     import inspect
 
-    from experiments.scenario.build import DISPATCHER_GROUP
-    from simulator.core.dispatchers import DISPATCHERS
+    from simulator.core.dispatchers import DISPATCHERS, GROUP
     from simulator.plugins import installed, loaded
+    from simulator.workloads.gpu_types import gpu_types
     from simulator.workloads.registry import KINDS, kinds
 
-    lines = [f"Dispatchers (key dispatcher): {', '.join(DISPATCHERS)}."]
-    for entry in installed(DISPATCHER_GROUP):
+    lines = [f"GPU types (key cluster.gpu_type): {', '.join(gpu_types())}."]
+    lines += [f"Dispatchers (key dispatcher): {', '.join(DISPATCHERS)}."]
+    for entry in installed(GROUP):
         try:
             found = loaded(entry, "dispatcher")
             said = (inspect.getdoc(found) or "").partition("\n")[0] or entry.value
@@ -143,7 +144,7 @@ def _fits(path: Path, policy: str | None) -> Any:
     table = Table("on this scenario", "policies", "", box=None, pad_edge=False)
     checked = read_scenario(path)
     with of_file(str(path)):
-        found = fits(checked, policy)
+        found = fits(checked, [policy] if policy else None)
     alike: dict[tuple[str, str], list[str]] = {}
     for fit in found:
         alike.setdefault((fit.verdict, fit.detail), []).append(fit.policy)

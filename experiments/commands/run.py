@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from experiments.commands.options import POLICY, AllowCode, Out
+from experiments.commands.options import (
+    AllowCode,
+    GpuCount,
+    Kind,
+    NodeCount,
+    Out,
+    PolicyName,
+    Source,
+)
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,16 +31,11 @@ LEAST_S, MOST_S = 0.5, 10.0
 
 
 def run(
-    source: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            help="Scenario (TOML); or jobs in one of the formats of docs/files.md, with --policy and "
-            "--set cluster.num_nodes=N.",
-        ),
-    ],
+    source: Source,
     out: Out = Path("out"),
-    policy: Annotated[str | None, typer.Option(help=POLICY, metavar="POLICY")] = None,
+    nodes: NodeCount = None,
+    gpus: GpuCount = None,
+    policy: PolicyName = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random streams.")] = None,
     settings: Annotated[
         list[str] | None,
@@ -43,9 +46,7 @@ def run(
             "policy_options.iterations=50. Can be given more than once; KEY= takes a key away.",
         ),
     ] = None,
-    kind: Annotated[
-        str | None, typer.Option(help="Format of the jobs. Default: the one that is recognised.")
-    ] = None,
+    kind: Kind = None,
     stream: Annotated[
         bool,
         typer.Option(
@@ -69,21 +70,22 @@ def run(
     --out (docs/files.md has all columns). With --stream: jobs.parquet, decisions.parquet, schedule.parquet.
 
     Example: schedlab run examples/hierarchical.toml --policy edf --out out
+
+    Example: schedlab run examples/philly_like.csv --nodes 12 --gpus 8 --policy easy-backfill
     """
     from experiments.config import of_file
     from experiments.scenario import output
     from experiments.scenario.effects import without_effect
     from experiments.scenario.formulas import formula_line
-    from experiments.scenario.options import scenario_of
+    from experiments.scenario.options import format_of, scenario_of
     from experiments.scenario.schema import input_files
     from experiments.text import printable
     from simulator.plugins import allow_code as allow
-    from simulator.workloads.registry import recognised
 
     if allow_code:
         allow()
-    found = kind or (recognised(source) if source.suffix != ".toml" else None)
-    checked, name = scenario_of(source, found, policy, seed, settings or [])
+    found = format_of(source, kind)
+    checked, name = scenario_of(source, found, policy, seed, settings or [], nodes, gpus)
     whole = [table for table, keys in checked.features.items() if keys.needs_schedule]
     if stream and whole:
         raise InputError(f"--stream: was given with [{whole[0]}], which needs the whole schedule")

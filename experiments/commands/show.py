@@ -135,17 +135,18 @@ def trace(
         typer.Option(min=1, max=1_000_000, help="Also print the load on so many nodes."),
     ] = None,
     gpus_per_node: Annotated[
-        int, typer.Option(min=1, max=10_000, help="GPUs of each of these nodes.")
+        int, typer.Option("--gpus", min=1, max=10_000, help="GPUs of each of these nodes.")
     ] = 8,
     out: Annotated[
         Path, typer.Option(help="Picture to write: PNG, SVG or PDF. Default: trace.png.")
     ] = Path("trace.png"),
 ) -> None:
-    """Contents of a trace: jobs, span, load, laws of demand, duration and arrival, with a picture.
+    """Contents of a trace: jobs, span, load, laws of demand, duration and arrival, what is empty or cannot run, with a picture.
 
-    Example: schedlab show trace examples/philly_like.csv --nodes 8
+    Example: schedlab show trace examples/philly_like.csv --nodes 8 --gpus 8
     """
     from experiments.analysis.trace import describe, lines, read_trace
+    from experiments.analysis.trace_checks import check_lines
     from experiments.pictures.jobs import draw_jobs
     from experiments.text import printable
 
@@ -158,5 +159,5 @@ def trace(
         out, f"{file.name}: {len(workload)} jobs", workload.submit_s, made.gpus, made.duration_s,
         made.by_hour, total,
     )  # fmt: skip
-    print("\n".join(printable(line) for line in lines(made)))
+    print("\n".join(printable(line) for line in (*lines(made), *check_lines(made))))
     print(f"picture    {picture}")

@@ -8,6 +8,7 @@ from pathlib import Path
 from experiments.importing.imported import Imported, format_of
 from simulator.errors import InputError
 from simulator.files.inputs import MOST_CONFIG_BYTES, read_input
+from simulator.workloads.gpu_types import known_gpu_type
 from simulator.workloads.slurm_text import seconds_of
 
 WEIGHTS = {
@@ -154,8 +155,10 @@ def _nodes(made: Imported, conf: Path, rows: list[Row]) -> None:
             int(str(memory_mb)) / 1024,
             f"RealMemory={memory_mb} MB",
         )
-    if gpu_type:
-        made.unused.append(f"the GPU type {gpu_type} (key cluster.gpu_type, for [adapt])")
+    if known := known_gpu_type(gpu_type):
+        made.set("cluster", "gpu_type", known, f"GPU type {gpu_type}")
+    elif gpu_type:
+        made.unused.append(f"the GPU type {gpu_type}, of which no speed is known")
     for alike in kinds:
         if alike != most:
             made.unused += [f"{_written(row)} (nodes of another kind)" for row in kinds[alike]]

@@ -25,6 +25,7 @@ MODULES: tuple[str, ...] = (
     "experiments.studies.queueing",
     "experiments.studies.shares",
     "experiments.studies.goodput",
+    "experiments.studies.reliability",
     "experiments.studies.beyond",
     "experiments.studies.cross",
 )

@@ -1,4 +1,4 @@
-"""What the folder of a page keeps beside its figures, so that it can be drawn again without its runs.
+"""Contents of the folder of a page beside its figures, so that it can be drawn again without its runs.
 
     runs.parquet            one row a run: function, labels, scalars
     measured.parquet        the same rows: what was measured on the machine that ran them
@@ -47,7 +47,11 @@ class KeptRuns:
         runs, measured = _read(folder / RUNS), folder / MEASURED_RUNS
         if measured.exists():
             runs = runs.join(_read(measured))
+<<<<<<< HEAD
         rows: list[Any] = runs.to_dict("records")
+=======
+        rows: list[dict[str, Any]] = [{**row} for row in runs.to_dict("records")]  # type: ignore[dict-item]
+>>>>>>> main
         self._runs = {
             task.key: _run(task, rows[position])
             for task, position in _matched(rows, set(runs.columns), tasks)
@@ -63,7 +67,7 @@ class KeptRuns:
 
 
 def kept_results(folder: Path, tasks: Sequence[Task], scale: str) -> Results:
-    """What a page's folder keeps of the runs of these tasks; raises as `KeptRuns`."""
+    """Numbers that a page's folder keeps of the runs of these tasks; raises as `KeptRuns`."""
     tables = {path.stem: _read(path) for path in sorted((folder / TABLES).glob("*.parquet"))}
     return Results(KeptRuns(folder, tasks), tasks, scale, tables)
 

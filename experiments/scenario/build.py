@@ -8,19 +8,15 @@ from typing import TYPE_CHECKING
 from experiments.config import KeyedError, at_key
 from experiments.scenario.jobs import jobs_and_machines
 from experiments.scenario.machines import fitted
-from experiments.scenario.schema import Decisions, DelayKeys, Scenario, Server
+from experiments.scenario.schema import DelayKeys, Scenario, Server
 from simulator.errors import InputError
 from simulator.features.table import Scene
 from simulator.plugins import installed, loaded
 
 if TYPE_CHECKING:
-    from simulator import Cluster, DecisionPoints, Policy, ServerSpec, Workload
+    from simulator import Cluster, Policy, ServerSpec, Workload
     from simulator.core.start import Rule
     from simulator.features.reconfiguration import Delays
-    from simulator.features.rounds import Rounds
-
-DISPATCHER_GROUP = "schedlab.dispatchers"
-"""Entry points of dispatchers."""
 
 
 def build(scenario: Scenario) -> tuple[Workload, Cluster]:
@@ -102,53 +98,12 @@ def make_policy(scenario: Scenario) -> Policy:
         return policies.make_policy(scenario.policy, **scenario.policy_options)
 
 
-def decision_points(decisions: Decisions) -> DecisionPoints:
-    """Times of decisions; raises KeyedError for keys that exclude each other."""
-    from simulator import DecisionPoints
-    from simulator.arguments import LATEST_S, LEAST_PERIOD_S
-
-    period_s, round_s = decisions.period_s, decisions.round_s
-    since_last_s = decisions.since_last_s
-    if decisions.finish_at_round and period_s is None and round_s is None:
-        raise KeyedError("decisions.finish_at_round", "given without round_s, expected both")
-    if period_s is not None and round_s is not None:
-        raise KeyedError("decisions", "both round_s and period_s given, expected one of them")
-    if since_last_s is not None and round_s is not None:
-        raise KeyedError("decisions", "both round_s and since_last_s given, expected one of them")
-    periods = (("period_s", period_s), ("round_s", round_s), ("since_last_s", since_last_s))
-    for key, value in periods:
-        if value is not None and not LEAST_PERIOD_S <= value < LATEST_S:
-            raise KeyedError(
-                f"decisions.{key}",
-                f"got {value:g}, expected at least {LEAST_PERIOD_S:g} s and less than {LATEST_S:g} s",
-            )
-    if decisions.least_gap_s and round_s is not None:
-        raise KeyedError("decisions", "both round_s and least_gap_s given, expected one of them")
-    if decisions.round_ends != "grid" and (round_s is None or decisions.finish_at_round):
-        raise KeyedError("decisions.round_ends", "expected round_s, and no finish_at_round")
-    with at_key("decisions"):
-        if round_s is not None:
-            return DecisionPoints.rounds(round_s, decisions.finish_at_round)
-        return DecisionPoints(
-            period_s=period_s,
-            finish_at_tick=decisions.finish_at_round,
-            since_last_s=since_last_s,
-            least_gap_s=decisions.least_gap_s,
-        )
-
-
-def keyed_parts(scenario: Scenario) -> list[Delays | Rounds]:
-    """Features that no table of their own asks for: delays after starts, rounds that end with their last job."""
+def delays_of(scenario: Scenario) -> Delays:
+    """Delays after starts."""
     from simulator.features.reconfiguration import Delays
-    from simulator.features.rounds import Rounds
 
-    given, decisions = scenario.reconfiguration_s, scenario.decisions
-    found: list[Delays | Rounds] = [
-        Delays(**given.model_dump()) if isinstance(given, DelayKeys) else Delays.of(given)
-    ]
-    if decisions.round_s is not None and decisions.round_ends == "last-finisher":
-        found.append(Rounds(decisions.round_s))
-    return found
+    given = scenario.reconfiguration_s
+    return Delays(**given.model_dump()) if isinstance(given, DelayKeys) else Delays.of(given)
 
 
 def make_server(server: Server | None) -> ServerSpec | None:
@@ -170,11 +125,11 @@ def make_dispatcher(name: str) -> str | Rule:
     [project.entry-points."schedlab.dispatchers"]
     most-free = "my_package:most_free"         # (controllers, rng) -> (job -> one of the controllers)
     """
-    from simulator.core.dispatchers import DISPATCHERS
+    from simulator.core.dispatchers import DISPATCHERS, GROUP
 
     if name in DISPATCHERS:
         return name
-    of_packages = {entry.name: entry for entry in installed(DISPATCHER_GROUP)}
+    of_packages = {entry.name: entry for entry in installed(GROUP)}
     with at_key("dispatcher"):
         if name not in of_packages:
             known = ", ".join([*DISPATCHERS, *of_packages])

@@ -14,7 +14,6 @@ from pydantic import BaseModel
 from experiments.scenario.build import (
     check_requirements,
     check_window,
-    decision_points,
     make_dispatcher,
     make_policy,
     make_server,
@@ -47,8 +46,6 @@ class ScenarioChecks:
             f"dispatcher {scenario.dispatcher}", lambda: make_dispatcher(scenario.dispatcher)
         )
         self._once(f"server {_said(scenario.server)}", lambda: make_server(scenario.server))
-        decisions = scenario.decisions
-        self._once(f"decisions {_said(decisions)}", lambda: decision_points(decisions))
         jobs, setting = scenario.workload, scenario.setting
         machines = _said(scenario.cluster) if jobs.of_machines else ""
         self._once(f"jobs {_said(jobs)} {machines}", lambda: jobs.check(setting))

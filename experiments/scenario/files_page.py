@@ -26,13 +26,19 @@ BEGIN = """\
 `schedlab run FILE` and `schedlab show trace FILE` recognise the format and print it. In a scenario it is
 `workload.kind`. The columns are those of the readers.
 
-- The header shows whether fields stand between commas, semicolons, tabs or bars; between semicolons, 1,5 is 1.5.
-- Names of columns are compared without case and punctuation. Further columns are ignored.
+- A table with titles may be CSV with commas, semicolons, tabs or bars (between semicolons, 1,5 is 1.5), Parquet, JSON lines, or a list of
+  flat JSON objects. The content shows which.
+- Titles are compared without case and punctuation. Further columns are ignored. `[workload.columns]` names titles that are not
+  found by themselves: `submit = "Submit Time"`; `user = ""` says that there is no such column.
 - A file may be compressed (.gz, .bz2, .xz); it holds at most 2 GiB, and at most 100 times its size where that is more than 64 MiB.
-- A log tells what ran: jobs without a run or a GPU are left out, and a note says how many. In `csv` each row is a job
-  to be run: a row without a duration or a GPU is refused, and so is a second row of one name.
+- In all formats, a row without a time of submission, a GPU or a duration, or with a duration of 0, is left out and counted by reason. A
+  second row of one name is a job of its own, `NAME.again1`. Empty, `None`, `Unknown`, `NaN` and the like are not known.
+- A row that cannot be read is refused: the first ten are told. `workload.skip = true` leaves such rows out, with a count by reason.
+- A job that does not fit on the machines is refused; `workload.oversized = "leave-out"` or `"clip"`.
+- `workload.from`, `until`, `vc` (or `partition`), `user` and `max_jobs` take some of the jobs.
+- A log tells what ran: its times start with the first job that is kept. In `csv` this is so where they are dates.
 - `instance` is a folder of the authors' instances: jobs, execution times and nodes ([scenarios](scenarios.md)).
-- As kind `openb`, pods of Alibaba keep parts of GPUs ([shared GPUs](clusters.md#shared-gpus)).
+- Policies that share GPUs give parts of them; others give whole ones. As kind `openb`, pods of Alibaba keep their parts, too ([shared GPUs](clusters.md#shared-gpus)).
 """
 
 TABLES_BEGIN = """\
@@ -46,6 +52,11 @@ A run writes its tables into the folder `--out`. Their columns are listed here, 
 - With `--stream`, {streamed} are Parquet files with the same columns. Each field has
   its unit and meaning as metadata.
 - `summary.json` has the scalars of the run. Its `format` is the version of all these files, now {format}.
+- `allocation_ratio` is the part of all GPU time, from the first submission to the last completion, that jobs held;
+  `fragmentation_ratio` the part that was free while jobs waited of which none fitted, though one at least asked for no more GPUs
+  than were free (not with `--stream`, nor in sweeps that keep no schedule); `effective_training_ratio` the work of the jobs over
+  what their GPUs could have done from first start to completion. `mean_total_wait_2_to_4_gpus_s` and others of the kind
+  are waits by the size of jobs; `killed_jobs` counts those that the log or `kill_at_limit` ended.
 - The same scenario and seed give the same bytes. `diff -r` of two such folders is empty, as long as nothing in the
   scenario depends on measured times. Measured CPU times are in `timing.csv` alone, which `--timing` asks for.
 - In Python, `result.table("jobs")` gives each of these tables as a pandas frame.
@@ -65,7 +76,7 @@ def _format(name: str, table: type[Trace]) -> Iterator[str]:
     yield f"### {name}\n\n{(inspect.getdoc(table) or '').partition(chr(10))[0]}\n"
     yield "| column | unit | value | meaning |"
     yield "|---|---|---|---|"
-    for c in table.columns:
+    for c in table.reads:
         shown = f"`{c.name}`" if c.required else f"`{c.name}`, optional"
         yield f"| {shown} | {c.unit} | {c.expected} | {c.meaning} |"
     yield f"\nExample:\n\n```text\n{table.example.strip()}\n```\n"

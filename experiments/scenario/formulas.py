@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from experiments.scenario.schema import Decisions, Scenario
+from experiments.scenario.schema import Scenario
 from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
+from simulator.model.decision_points import DecisionPoints
 from simulator.workloads.machines import Nodes
 from simulator.workloads.poisson import PoissonJobs
 
@@ -74,7 +75,7 @@ def _servers(scenario: Scenario) -> int | None:
         return None
     if set(jobs.num_gpus) != {1} or (cluster.num_controllers or 1) != 1 or scenario.server:
         return None
-    if decisions != Decisions() or scenario.reconfiguration_s:
+    if decisions != DecisionPoints() or scenario.reconfiguration_s:
         return None
     return cluster.num_nodes * cluster.gpus_per_node
 

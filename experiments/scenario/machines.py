@@ -23,17 +23,22 @@ def fitted(
     workload: Workload, own_cluster: Cluster | None, scenario: Scenario
 ) -> tuple[Workload, Cluster]:
     """The workload as it runs on the machines asked for, and these."""
-    from simulator.workloads.fits import check_fits
+    from simulator.workloads.fits import check_fits, sized, with_known_types
     from simulator.workloads.reshaping import time_shared
 
     with at_key("cluster"):
         cluster = _cluster(scenario.cluster, own_cluster, scenario)
         cluster = _with_features(cluster, scenario)
+        workload = _on_gpus(workload, own_cluster, scenario)
     rules, asked = adaptation_rules(scenario.adapt), workload.performance
     if rules is not None:
         workload, cluster = _adapted(workload, own_cluster, cluster, rules, scenario.seed)
         cluster = _with_features(cluster, scenario)  # its prices are new
+    oversized = getattr(scenario.workload, "oversized", None)
     try:
+        workload = with_known_types(workload, cluster)
+        if oversized in ("leave-out", "clip"):
+            workload = sized(workload, cluster, oversized)
         if rules is not None and rules.sensitivity is not None:
             pass  # done, or not wanted
         elif any(workload.model) and _is_fixed_demand(workload) and not cluster.is_configurable:
@@ -46,8 +51,38 @@ def fitted(
         raise
     except InputError as error:
         path = getattr(scenario.workload, "path", "")
-        raise KeyedError("workload", f"{path}: {error}" if path else str(error)) from None
+        hint = '; workload.oversized = "leave-out" or "clip"' if oversized == "refuse" else ""
+        text = f"{path}: {error}" if path else str(error)
+        raise KeyedError("workload", text + hint) from None
     return workload, cluster
+
+
+def _on_gpus(workload: Workload, own: Cluster | None, scenario: Scenario) -> Workload:
+    """The jobs of fixed demand on the GPUs of the scenario; `[adapt]` knows those that it makes elastic."""
+    from simulator.workloads.other_gpus import faster, has_one_duration, on_gpu_type
+
+    machines, adapt = scenario.cluster, scenario.adapt or Adapt()
+    if not isinstance(machines, Nodes):
+        return workload
+    if machines.speed is not None:
+        with at_key("cluster.speed"):
+            return faster(workload, machines.speed).noted(
+                f"cluster.speed: jobs are {machines.speed:g} times as fast as in the trace"
+            )
+    if machines.gpu_type is None or adapt.speedup or not has_one_duration(workload):
+        return workload
+    ran_on = [*workload.gpu_type]
+    if adapt.gpu_type is not None:
+        ran_on = [adapt.gpu_type] * len(workload)
+    elif own is not None and not any(ran_on):
+        ran_on = [own.node_types[0].gpu_type] * len(workload)
+    if not any(ran_on):
+        return workload.noted(
+            "cluster.gpu_type: the jobs do not say on which GPUs their durations were taken: they count "
+            "as they are (key adapt.gpu_type)"
+        )
+    with at_key("adapt.gpu_type"):
+        return on_gpu_type(workload, machines.gpu_type, ran_on)
 
 
 def _with_features(cluster: Cluster, scenario: Scenario) -> Cluster:

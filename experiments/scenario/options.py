@@ -8,11 +8,24 @@ from pathlib import Path
 from typing import Any
 
 from experiments.config import validated
-from experiments.scenario.schema import Scenario, read_scenario
+from experiments.scenario.schema import Scenario, read_keys
 from simulator.errors import InputError
 from simulator.plugins import FILE
 
 Option = float | int | str | bool
+
+DEFAULT_POLICY = "easy-backfill"
+"""Of a file of jobs: what most clusters run."""
+
+
+def format_of(source: Path, kind: str | None = None) -> str | None:
+    """The format of a file of jobs, as it was given or is recognised; None: the file is a scenario.
+
+    Raises InputError: no such file.
+    """
+    from simulator.workloads.registry import recognised
+
+    return kind or (None if source.suffix == ".toml" else recognised(source))
 
 
 def scenario_of(
@@ -21,6 +34,8 @@ def scenario_of(
     policy: str | None = None,
     seed: int | None = None,
     settings: Sequence[str] = (),
+    nodes: int | None = None,
+    gpus: int | None = None,
 ) -> tuple[Scenario, str]:
     """The scenario of a file, or of a file of jobs, with other values for some of its keys.
 
@@ -29,16 +44,19 @@ def scenario_of(
     kind : ``source`` holds jobs in this format; None: it is a scenario.
     policy : as `parse_policy` reads it; options of the file's policy do not go to another one.
     settings : ``KEY=VALUE`` each, of any key of a scenario; see `set_key`.
+    nodes, gpus : ``cluster.num_nodes`` and ``cluster.gpus_per_node``, which settings may set again.
 
     Returns
     -------
     The scenario, and what to call its source.
     """
     if kind is None:
-        config = read_scenario(source).model_dump(exclude_unset=True)
+        config = read_keys(source)
     else:
-        nodes = "instance" if kind == "instance" else "nodes"
-        config = {"workload": {"kind": kind, "path": str(source)}, "cluster": {"kind": nodes}}
+        machines = "instance" if kind == "instance" else "nodes"
+        config = {"workload": {"kind": kind, "path": str(source)}, "cluster": {"kind": machines}}
+        if machines == "nodes":
+            config["policy"] = DEFAULT_POLICY
     if policy is not None:
         name, options = parse_policy(policy)
         if options or name != config.get("policy"):
@@ -46,21 +64,28 @@ def scenario_of(
         config["policy"] = name
     if seed is not None:
         config["seed"] = seed
+    brings = "cluster" not in config
+    settings = [*counts(nodes, gpus), *settings]
     for setting in settings:
         set_key(config, setting)
-    cluster = config.get("cluster")
-    if cluster and "kind" not in cluster:
-        cluster["kind"] = "instance" if config["workload"]["kind"] == "instance" else "vms"
+    cluster, jobs = config.get("cluster"), config.get("workload")
+    if brings and isinstance(cluster, dict) and isinstance(jobs, dict):
+        cluster.setdefault("kind", "instance" if jobs.get("kind") == "instance" else "vms")
     if "policy" not in config:
-        raise InputError("run: --policy is missing, see `schedlab policies`")
-    if config.get("cluster") == {"kind": "nodes"}:
+        raise InputError("--policy is missing, see `schedlab policies`")
+    if kind is not None and machines == "nodes" and "num_nodes" not in config["cluster"]:
         raise InputError(
-            f"run: {source} holds jobs, expected nodes for them: --set cluster.num_nodes=4 "
-            "(also cluster.gpus_per_node, 8 where left out)"
+            f"{source} holds jobs, expected nodes for them: --nodes 4 (also --gpus, of each node, 8 where left out)"
         )
     changed = policy is not None or seed is not None or settings
     name = f"{source} with options" if changed else str(source)
     return validated(Scenario, config, name), name
+
+
+def counts(nodes: int | None, gpus: int | None) -> list[str]:
+    """Numbers of nodes and of GPUs of each as settings."""
+    given = {"num_nodes": nodes, "gpus_per_node": gpus}
+    return [f"cluster.{key}={count}" for key, count in given.items() if count is not None]
 
 
 def set_key(config: dict[str, Any], setting: str) -> None:

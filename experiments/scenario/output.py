@@ -23,6 +23,7 @@ from simulator.errors import InputError
 from simulator.metrics import run_tables
 from simulator.metrics.decision_table import is_measured
 from simulator.metrics.job_metrics import beyond
+from simulator.metrics.limits import limits
 
 if TYPE_CHECKING:
     from simulator import Cluster, Result, Workload
@@ -32,6 +33,13 @@ SUMMARY = "summary.json"
 MACHINES = "machines.json"
 FORMAT = 2
 """Version of the files of a run, in ``summary.json``; 1 had none."""
+WAITED_FOR = {
+    "GPUs": "too few GPUs free",
+    "fragmentation": "GPUs free, not on one node",
+    "quota": "quota used up",
+    "order": "resources free, other jobs before them",
+}
+"""Reasons of `simulator.metrics.limits` in words."""
 TABLES = tuple(f"{name}.csv" for name in run_tables.TABLES)
 PARQUET = tuple(f"{name}.parquet" for name in run_tables.STREAMED)
 """What `simulator.metrics.streaming` writes in place of the CSV files of the same names."""
@@ -185,7 +193,7 @@ def _write_json(path: Path, values: Mapping[str, Any], **how: Any) -> None:
 
 
 def one_paragraph(result: Result, folder: Path, window: Sequence[int] | None = None) -> str:
-    """The lines that the command prints at its end."""
+    """Lines that the command prints at its end."""
     import numpy as np
 
     served, hours = result.served(window), 3600.0
@@ -205,7 +213,18 @@ def one_paragraph(result: Result, folder: Path, window: Sequence[int] | None = N
         told.append(f"total cost {result.total_cost:.2f} {result.cluster.currency}")
     if result.workload.due_s.min() < math.inf:
         told.append(f"{int((result.tardiness_s > 0).sum())} jobs late")
-    return f"{', '.join(told)}, {len(result.decisions)} decisions -> {folder}"
+    if killed := sum(outcome == "killed" for outcome in result.workload.outcome):
+        told.append(f"{killed} jobs killed")
+    line = f"{', '.join(told)}, {len(result.decisions)} decisions -> {folder}"
+    return "\n".join([line, *_of_waits(result)])
+
+
+def _of_waits(result: Result) -> list[str]:
+    """A line on what jobs waited for; none where no job waited, or it is not known."""
+    lacking = limits(result)
+    parts = {} if lacking is None else lacking.shares()
+    listed = [f"{100 * part:.0f} % {WAITED_FOR.get(why, why)}" for why, part in parts.items()]
+    return [f"of the time that jobs waited: {', '.join(listed)}"] if listed else []
 
 
 def machines_of(workload: Workload, cluster: Cluster) -> dict[str, Any]:

@@ -102,7 +102,9 @@ def read_run(folder: Path, *columns: str, where: Mapping[str, str] | None = None
         A file, column or row is missing, a value is none, or the files do not fit together; one line.
     """
     times = ("arrival_s", "completion_s", "tardiness_s")
-    facts = ("first_start_s", "gpus", "ideal_s", "slowdown", "failures", "lost_gpu_s")
+    facts = (
+        "first_start_s", "gpus", "ideal_s", "requested_s", "slowdown", "failures", "lost_gpu_s",
+    )  # fmt: skip
     jobs_path, path = folder / "jobs.csv", folder / "schedule.csv"
     numbers, amounts = ("node", "gpus", "start_s", "end_s", *columns), ("cpus", "memory_gb")
     if is_sweep(folder):

@@ -11,8 +11,7 @@ from experiments.config import KeyedError, configured_by
 from experiments.scenario.build import (
     build,
     check_window,
-    decision_points,
-    keyed_parts,
+    delays_of,
     make_dispatcher,
     make_policy,
     make_server,
@@ -62,7 +61,7 @@ def run(
     from simulator import simulate
 
     policy = make_policy(scenario) if agent is None else agent
-    points, server = decision_points(scenario.decisions), make_server(scenario.server)
+    server = make_server(scenario.server)
     dispatcher = make_dispatcher(scenario.dispatcher)
     workload, cluster = build(scenario) if built is None else built
     check_window(scenario.window, len(workload))
@@ -72,11 +71,11 @@ def run(
             cluster,
             policy,
             seed=scenario.seed,
-            decision_points=points,
+            decision_points=scenario.decisions,
             dispatcher=dispatcher,
             server=server,
             features=[
-                *keyed_parts(scenario),
+                delays_of(scenario),
                 *registry.parts_of(scene_of(scenario, workload, cluster)),
                 *features,
             ],
@@ -162,8 +161,10 @@ def summarise(result: Result, window: Sequence[int] | None = None) -> dict[str, 
     """The scalars of ``summary.json``: those of `Result.summary`, and what a scenario adds."""
     import numpy as np
 
+    from simulator.metrics.operator_metrics import operator_summary
+
     check_window(window, len(result.workload))
-    summary: dict[str, Any] = dict(result.summary(window))
+    summary: dict[str, Any] = dict(result.summary(window)) | operator_summary(result, window)
     jct_s = result.jct_s[result.served(window)]
     summary |= {
         "p50_jct_s": float(np.quantile(jct_s, 0.5)),

@@ -32,7 +32,9 @@ from simulator.errors import InputError
 from simulator.features import registry
 from simulator.features.table import FeatureTable
 from simulator.files.keys import Delay, NonNegative, Positive
+from simulator.model.decision_points import DecisionPoints
 from simulator.plugins import FILE
+from simulator.workloads.gpu_types import GpuTypeName
 from simulator.workloads.machines import Machines, NodeCount, is_file
 from simulator.workloads.registry import kinds
 from simulator.workloads.table import Setting, WorkloadTable
@@ -59,8 +61,8 @@ class Adapt(Config):
     """elastic jobs get a fixed number of GPUs: that of the users of jobs with tables of goodput (stated); of the cheapest configuration on time; of the one with the fewest GPU-seconds (efficient); or drawn as a trace's jobs ask for them"""
     sensitivity: Literal["synergy", "none"] | None = None
     """speeds depend on CPUs and memory as Synergy measured it (synergy), or they do not (none)"""
-    gpu_type: str | None = Field(default=None, examples=["K80"])
-    """GPU type that the file's durations belong to; left out: the first of the cluster"""
+    gpu_type: GpuTypeName | None = Field(default=None, examples=["K80"])
+    """GPU type that the file's durations belong to; left out: what the file says, else that of the cluster"""
     due: str | None = Field(default=None, examples=["factor:1.5,4"])
     """due dates: min-2max, min-3min or min-max (uniform from the least time of the job to that end); factor:A,B (A to B times the duration that the job came with); none"""
     weights: str | dict[str, NonNegative] | None = Field(
@@ -70,26 +72,9 @@ class Adapt(Config):
     load: Positive | None = Field(default=None, examples=[0.8])
     """offered load: all gaps between submissions are stretched by one factor"""
     prices: NonNegative | str | None = Field(default=None, examples=["hierarchical"])
-    """price of a GPU-hour, or the catalogue of VMs whose GPU types have the prices"""
-    power: Literal["andreas"] | None = None
-    """power of V100 and T4 nodes by GPUs in use, and the energy price of ANDREAS"""
-
-
-class Decisions(Config):
-    """Times of decisions: at arrivals and completions, and periodically; or in rounds only."""
-
-    period_s: Positive | None = Field(default=None, examples=[3600])
-    """also once every so long; at least 0.001"""
-    since_last_s: Positive | None = Field(default=None, examples=[3600])
-    """also so long after each controller's own last decision"""
-    round_s: Positive | None = Field(default=None, examples=[300])
-    """only once every so long, not at arrivals and completions"""
-    round_ends: Literal["grid", "last-finisher"] = "grid"
-    """a round ends on the grid of round_s, or when its last job stops, if that is earlier"""
-    finish_at_round: bool = False
-    """a job that ends inside a round counts as done at its end"""
-    least_gap_s: NonNegative = Field(default=0.0, examples=[240])
-    """least time between two decisions; what asks for one sooner waits"""
+    """price of a GPU-hour, the catalogue of VMs whose GPU types have the prices, or on-demand: that of data/gpu_types.csv"""
+    power: Literal["andreas", "data-sheet"] | None = None
+    """power of nodes by GPUs in use: of V100 and T4 nodes, with the energy price of ANDREAS; or of the GPUs alone by data/gpu_types.csv"""
 
 
 class Server(Config):
@@ -163,7 +148,7 @@ class Scenario(FeatureTables):
     """options of the policy"""
     seed: Annotated[int, Field(ge=0)] = 0
     """seed of all random streams"""
-    decisions: Decisions = Decisions()
+    decisions: DecisionPoints = DecisionPoints()
     """times of decisions; left out: at every arrival and completion"""
     dispatcher: str = "round-robin"
     """rule by which a job gets to one of several controllers: round-robin, join-shortest-queue, least-work-left, power-of-two, random, size-interval, least-tardiness, or a package's"""
@@ -221,12 +206,16 @@ def read_scenario(path: Path | str) -> Scenario:
     InputError
         One line: file, key, value, what was expected.
     """
-    path = Path(path)
+    return validated(Scenario, read_keys(Path(path)), str(path))
+
+
+def read_keys(path: Path) -> dict[str, Any]:
+    """The keys of a scenario file as it has them, not checked yet; paths in it are relative to the file."""
     raw = read_toml(path)
     _expect_no_other_kind(raw, path)
     for table, key in file_keys(raw):
         table[key] = str(path.parent / table[key])
-    return validated(Scenario, raw, str(path))
+    return raw
 
 
 def _expect_no_other_kind(raw: Mapping[str, Any], path: Path) -> None:

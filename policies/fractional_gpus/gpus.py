@@ -276,9 +276,8 @@ class Slices(OnGpus):
         return best[0], (best[1],)
 
     def _fits(self, view: View, job: int, place: Gpu, jobs: Sequence[int]) -> bool:
-        """Parts, memory of the GPU, CPUs and memory of the node."""
-        part = float(self._part[job]) + sum(float(self._part[j]) for j in jobs)
-        if part > 1 + PART_OF_A_GPU or not self._has_room(view, job, place[0]):
+        """Memory of the GPU, CPUs and memory of the node; slices hold the parts."""
+        if not self._has_room(view, job, place[0]):
             return False
         if not hasattr(view, "colocation"):
             return True

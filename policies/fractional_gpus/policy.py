@@ -39,6 +39,7 @@ UNUSABLE = 10**15
     "shared",
     requires=("servers", "fixed-demand", "one-node"),
     paper="Weng et al. (FGD), USENIX ATC 2023",
+    places=True,
 )
 class SharedFirstCome:
     """Parts of GPUs, first come first served; ``rule`` says which GPU (fgd, best-fit, ..).
@@ -193,8 +194,7 @@ def _demands(workload: Workload) -> Demands:
         milli[part < 1] = np.minimum(milli[part < 1], most)
     cpu = np.ceil(np.nan_to_num(workload.num_cpus) * 1000 - UNITS).astype(np.int64)
     memory = np.ceil(np.nan_to_num(workload.memory_gb) * BYTES - 1e-3).astype(np.int64)
-    nothing = [""] * len(workload)
-    return Demands(workload.job_id, cpu, memory, workload.num_gpus, milli, nothing)
+    return Demands(workload.job_id, cpu, memory, workload.num_gpus, milli, workload.gpu_types)
 
 
 def _with_memory(demands: Demands, neighbours: Colocation) -> Demands:

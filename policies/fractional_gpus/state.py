@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.places import types_of
 from simulator.workloads.pods import WHOLE_GPU, Demands, Machines
 
 RANDOM, DOT_PRODUCT, CLUSTERING, PACKING, BEST_FIT, FGD = range(6)
@@ -125,8 +126,8 @@ def allowed_models(specs: Sequence[str], machines: Machines) -> BoolArray:
     names = ("", *machines.model_names)
     allowed = np.zeros((len(specs), len(names)), dtype=bool)
     for row, spec in enumerate(specs):
-        wanted = {name for name in spec.split("|") if name}
-        allowed[row] = [not wanted or name in wanted for name in names]
+        wanted = types_of(spec)
+        allowed[row] = [not wanted or name.lower() in wanted for name in names]
     return allowed
 
 

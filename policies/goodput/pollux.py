@@ -79,10 +79,7 @@ class Pollux(GoodputPolicy):
         sizes = np.arange(total + 1)
         speedup[(sizes > per_node) & (sizes % per_node != 0)] = 0.0  # beyond a node: whole nodes
         if job.agent.starts or self._released:
-            moved = np.ones(total + 1, dtype=bool)
-            moved[job.gpus] = not job.gpus
-            kept = max(job.kept(self._restart_s), 0.0)
-            speedup = np.where(moved, speedup * kept, speedup)
+            speedup[sizes != job.gpus] *= max(job.kept(self._restart_s), 0.0)
         more = speedup + RELEASED_LEAST if self._released else np.maximum(speedup, LEAST_SPEEDUP)
         term: FloatArray = more**self._p
         return -term if self._p < 0 else term

@@ -19,6 +19,7 @@ from simulator.model.ranks import Levels
     "capacity",
     requires=("servers", "fixed-demand", "tenants"),
     paper="YARN's capacity scheduler, Kueue",
+    places=True,
 )
 class Capacity:
     """Capacity scheduling: quotas are guarantees, idle GPUs are lent, and taken back on demand.

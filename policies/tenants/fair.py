@@ -112,13 +112,18 @@ class ByShare:
         return np.column_stack(columns)
 
 
-@register("fair-share", requires=("servers", "fixed-demand", "tenants"))
+@register("fair-share", requires=("servers", "fixed-demand", "tenants"), places=True)
 def fair_share(preemptive: bool = False) -> ByShare:
     """Weighted fair share of the GPUs between tenants."""
     return ByShare("fair-share", False, preemptive)
 
 
-@register("drf", requires=("servers", "fixed-demand", "tenants"), paper="Ghodsi et al., NSDI 2011")
+@register(
+    "drf",
+    requires=("servers", "fixed-demand", "tenants"),
+    paper="Ghodsi et al., NSDI 2011",
+    places=True,
+)
 def drf(preemptive: bool = False) -> ByShare:
     """Dominant resource fairness between tenants: GPUs, CPUs and memory."""
     return ByShare("drf", True, preemptive)

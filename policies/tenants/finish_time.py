@@ -17,7 +17,7 @@ from simulator.features.tenants import Tenants
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.contract import LEAST_AGAIN_S, NO_CHANGE, Decision, View
 from simulator.model.ranks import ranks
-from simulator.model.tolerances import INSTANT_S
+from simulator.model.tolerances import EQUAL, INSTANT_S
 
 
 @register(
@@ -87,7 +87,7 @@ class FinishTimeFair:
     def worst_off(self, some: IntArray, rho: FloatArray) -> list[int]:
         """The fraction ``1 - fairness`` of some tenants with the largest rho, one at least."""
         ranked = some[np.argsort(ranks(-rho[some]), kind="stable")]
-        count = max(1, math.ceil((1 - self._fairness) * len(ranked)))
+        count = max(1, math.ceil((1 - self._fairness) * len(ranked) - EQUAL))
         return [int(t) for t in ranked[:count]]
 
     def rho_of_jobs(self, view: View, tenants: Tenants) -> FloatArray:

@@ -6,22 +6,29 @@ from dataclasses import replace
 
 import numpy as np
 
-from simulator.adaptation.rules import Rules
+from simulator.adaptation.rules import ANDREAS, DATA_SHEET, ON_DEMAND, Rules
 from simulator.errors import InputError
 from simulator.files.bundled import read_table
 from simulator.files.keys import at_key
 from simulator.model.cluster import Cluster, NodeType
 from simulator.workloads.andreas import ENERGY_EUR_PER_KWH, PUE
 from simulator.workloads.catalogs import read_catalog
+from simulator.workloads.gpu_types import power_w, price_per_gpu_hour
 
 
 def priced(cluster: Cluster, rules: Rules) -> Cluster:
     """The machines with prices or power."""
+    if rules.power == DATA_SHEET:
+        with at_key("power"):
+            types = tuple(
+                replace(t, power_w=power_w(t.gpu_type, t.gpus)) for t in cluster.node_types
+            )
+        cluster = replace(cluster, node_types=types)
     if rules.prices is not None:
         with at_key("prices"):
             types = tuple(_type_with_price(t, rules.prices) for t in cluster.node_types)
         return replace(cluster, node_types=types)
-    if rules.power is not None:
+    if rules.power == ANDREAS:
         with at_key("power"):
             types = tuple(_type_with_power(t) for t in cluster.node_types)
         return replace(
@@ -36,7 +43,9 @@ def priced(cluster: Cluster, rules: Rules) -> Cluster:
 
 def _type_with_price(node_type: NodeType, prices: float | str) -> NodeType:
     """Prices are by the GPU: those of a catalogue by its node type of as many GPUs, or nearest."""
-    if isinstance(prices, str):
+    if prices == ON_DEMAND:
+        by_gpu = price_per_gpu_hour(node_type.gpu_type)
+    elif isinstance(prices, str):
         same = [t for t in read_catalog(prices) if t.gpu_type == node_type.gpu_type]
         if not same:
             known = ", ".join(dict.fromkeys(t.gpu_type for t in read_catalog(prices)))

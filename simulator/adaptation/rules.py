@@ -16,6 +16,12 @@ from simulator.workloads.synergy import dnn_model_name, models_of_split
 from simulator.workloads.weights import Weights, check_weights, in_words
 
 CALIBRATED = "calibrated"
+ON_DEMAND = "on-demand"
+"""Prices of ``data/gpu_types.csv``."""
+
+ANDREAS, DATA_SHEET = "andreas", "data-sheet"
+"""Power as ANDREAS measured it, or that of ``data/gpu_types.csv``."""
+
 DUE = ("min-2max", "min-3min", "min-max", "none")
 DEMANDS = ("stated", "cheapest", "efficient", "law:philly", "law:gavel")
 
@@ -37,8 +43,8 @@ class Rules:
         ``"law:philly"``, ``"law:gavel"``.
     sensitivity : ``"synergy"``: rates depend on CPUs and memory by the job's network, at each number
         of GPUs where jobs are elastic; ``"none"``: they do not, whatever the networks are.
-    gpu_type : the GPU type that the durations of jobs of fixed demand were taken on; the cluster's
-        first where None.
+    gpu_type : the GPU type that the durations of jobs of fixed demand were taken on; where None what the
+        jobs say (`Workload.gpu_type`), else the cluster's first.
     due : ``"min-2max"`` U[min, 2 max], ``"min-3min"`` U[min, 3 min], ``"min-max"`` U[min, max]
         after the submission, with the extremes of the job's times, after all other rules;
         ``"factor:A,B"``: U[A, B] times the duration that it came with (elastic: its least time),
@@ -48,8 +54,10 @@ class Rules:
         for each virtual cluster by name.
     load : offered load (`simulator.workloads.load.OfferedLoad.packed`) that the gaps between
         submissions are stretched to.
-    prices : of a GPU-hour, or the name of a catalogue whose GPU types give theirs.
-    power : ``"andreas"``: power of a node by its GPUs in use, with the paper's energy price.
+    prices : of a GPU-hour, or the name of a catalogue whose GPU types give theirs; ``"on-demand"``: those of
+        ``data/gpu_types.csv``.
+    power : ``"andreas"``: power of a node by its GPUs in use, with the paper's energy price; ``"data-sheet"``:
+        that of the GPUs alone by ``data/gpu_types.csv``, with no price.
     """
 
     models: tuple[float, ...] | tuple[str, ...] | str | None = None
@@ -70,7 +78,7 @@ class Rules:
             ("speedup_curve", (CALIBRATED,)),
             ("demand", DEMANDS),
             ("sensitivity", ("synergy", "none")),
-            ("power", ("andreas",)),
+            ("power", (ANDREAS, DATA_SHEET)),
         ):
             value = getattr(self, key)
             if value is not None and value not in known:
@@ -80,7 +88,7 @@ class Rules:
             ("speedup", "demand"),
             ("speedup", "speedup_curve"),
             ("demand", "speedup_curve"),
-            ("prices", "power"),
+            *([("prices", "power")] if self.power == ANDREAS else []),
         ):
             if getattr(self, one) is not None and getattr(self, other) is not None:
                 raise KeyedError(other, f"given together with {one}, expected one of them")
@@ -90,8 +98,6 @@ class Rules:
                 "given together with speedup_curve, expected one of them: a rental pool has no CPUs "
                 "and memory to give out",
             )
-        if self.gpu_type is not None and not (self.speedup or self.speedup_curve):
-            raise KeyedError("gpu_type", "given without speedup or speedup_curve, expected both")
         if self.load is not None and not 0 < self.load < np.inf:
             raise KeyedError("load", f"got {self.load}, expected a number > 0")
         if self.due is not None and self.due not in DUE:
@@ -130,8 +136,9 @@ def check_models(models: tuple[float, ...] | tuple[str, ...] | str) -> None:
 def check_prices(prices: float | str) -> None:
     """``Rules.prices`` is a price of a GPU-hour, or a catalogue that can be read; else `KeyedError`."""
     if isinstance(prices, str):
-        with at_key("prices"):
-            read_catalog(prices)
+        if prices != ON_DEMAND:
+            with at_key("prices"):
+                read_catalog(prices)
     elif not (is_number(prices) and 0 <= prices < np.inf):
         raise KeyedError("prices", f"got {short(prices)}, expected a number >= 0, or a catalogue")
 

@@ -19,6 +19,7 @@ from simulator.model.sensitive_table import SensitiveTable
 from simulator.model.workload import Workload
 from simulator.statistics import Streams
 from simulator.workloads.dnn_models import rate
+from simulator.workloads.gpu_types import gpu_type_name
 from simulator.workloads.reshaping import (
     curves_of_table,
     elastic,
@@ -131,12 +132,19 @@ def sensitivity(workload: Workload, given: Context) -> tuple[Workload, str]:
 
 def _type_of_durations(workload: Workload, rules: Rules, cluster: Cluster) -> str:
     """The GPU type that durations are of; one that was given is checked under its own key."""
-    if rules.gpu_type is None:
-        return cluster.node_types[0].gpu_type
+    given = rules.gpu_type
     with at_key("gpu_type"):
+        if given is None and any(workload.gpu_type):
+            types = {gpu_type_name(text) for text in workload.gpu_type}
+            if len(types) > 1:
+                found = " and ".join(sorted(types))
+                raise InputError(f"durations are of {found}, expected one type that they count as")
+            given = types.pop()
+        if given is None:
+            return cluster.node_types[0].gpu_type
         for name in dict.fromkeys(dnn_models_of(workload)):
-            rate(name, rules.gpu_type, 1)
-    return rules.gpu_type
+            rate(name, given, 1)
+    return given
 
 
 def _need_models(workload: Workload) -> None:

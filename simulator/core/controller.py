@@ -127,18 +127,18 @@ class Controller:
         self.changed = True
         for on_submit in self.simulation.hooks["on_submit"]:
             on_submit(self, job)
-        if triggers.on_arrival:
+        if triggers.at_arrivals:
             self.ask()
-        if triggers.period_s is not None and not self.is_ticking:
+        if triggers.tick_s is not None and not self.is_ticking:
             self.is_ticking = True
-            self.clock.process(periods(self, self.guard, triggers.period_s))
+            self.clock.process(periods(self, self.guard, triggers.tick_s))
 
     def finish(self, execution: Execution) -> None:
         """Record a job that has done its work."""
         simulation = self.simulation
         self._release(execution, "done")
         self._forget(execution.job)
-        if simulation.triggers.on_completion and (self.active or simulation.arriving):
+        if simulation.triggers.at_completions and (self.active or simulation.arriving):
             self.ask()
         simulation.end(execution.job)
 
@@ -205,7 +205,7 @@ class Controller:
             log.info[len(log) - 1] = decision.info
         if decision.again_s is not None:
             again_s = wake_up_of(decision.again_s, view, name)
-            if simulation.triggers.on_request:
+            if simulation.triggers.round_s is None:
                 log.again_s[len(log) - 1] = plan.again_s = again_s
         if decision.gpus_of:
             plan.gpus_of = decision.gpus_of
@@ -340,11 +340,36 @@ class Controller:
             self._changed(share.node, node)
         if self._is_fixed:
             self.free_gpus_total += execution.gpus
-        if now_s > execution.start_s and simulation.schedule is not None:
-            simulation.schedule.add(execution.shares, execution.start_s, now_s)
+        self._log(execution, execution.shares)
         for on_release in simulation.hooks["on_release"]:
             on_release(execution, cause)
         self._others_may_change(execution)
+
+    def exchange(self, execution: Execution, old: int, new: int) -> None:
+        """A running job takes one node in place of another, and keeps its other nodes."""
+        job, gpus_of, now_s = execution.job, execution.gpus_of, self.clock.now
+        shares = list(execution.shares)
+        index = next(i for i, share in enumerate(shares) if share.node == old)
+        self._log(execution, (shares[index],))
+        shares[index] = shares[index]._replace(node=new)
+        self._node(old).remove(job, gpus_of, now_s)
+        self._node(new).add(shares[index], gpus_of, now_s)
+        for node in (old, new):
+            self._changed(node, self._node(node))
+        execution.joined_s.pop(old, None)
+        execution.joined_s[new] = now_s
+        execution.shares = self.running[job] = tuple(shares)
+
+    def _log(self, execution: Execution, shares: tuple[Placement, ...]) -> None:
+        """Note in the schedule that a job has held these shares until now."""
+        schedule, start_s, now_s = self.simulation.schedule, execution.start_s, self.clock.now
+        if schedule is None:
+            return
+        if execution.joined_s:
+            for share in shares:
+                schedule.add((share,), execution.joined_s.get(share.node, start_s), now_s)
+        else:
+            schedule.add(shares, start_s, now_s)
 
     def _others_may_change(self, execution: Execution) -> None:
         """Other jobs may run at another rate, now that this one has come or gone."""
@@ -369,13 +394,21 @@ class Controller:
                 self.stop(self.executions[job], cause)
         for n in nodes:
             self._node(n).go_down(self.clock.now)
-        self.down.update(nodes)
-        self._look_again(nodes, "on_nodes_down")
+        self.withhold(nodes)
 
     def bring_up(self, nodes: Sequence[int]) -> None:
         """Nodes are up again, empty."""
         for n in nodes:
             self._node(n).come_up(self.clock.now)
+        self.offer(nodes)
+
+    def withhold(self, nodes: Sequence[int]) -> None:
+        """Keep empty nodes from the policy; those that are up stay open, and cost."""
+        self.down.update(nodes)
+        self._look_again(nodes, "on_nodes_down")
+
+    def offer(self, nodes: Sequence[int]) -> None:
+        """Let the policy have nodes again."""
         self.down.difference_update(nodes)
         self._look_again(nodes, "on_nodes_up")
 
@@ -395,5 +428,5 @@ class Controller:
         """Something else than a job has changed."""
         self.changed = True
         triggers = self.simulation.triggers
-        if self.active and (triggers.on_completion or triggers.on_arrival):
+        if self.active and (triggers.at_completions or triggers.at_arrivals):
             self.ask()

@@ -13,6 +13,9 @@ from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.ranks import ranks
 from simulator.model.tolerances import EQUAL, INSTANT_S
 
+GROUP = "schedlab.dispatchers"
+"""Entry points of dispatchers."""
+
 
 def round_robin(controllers: Sequence[Controller], rng: np.random.Generator) -> Dispatch:
     """One after the other (the hierarchical paper, Section III)."""

@@ -68,6 +68,7 @@ class Execution:
     gpus, start_s, begin_s : GPUs that it holds since its start, and when it began to work after a delay, s.
     worked_s : seconds of work until ``since_s`` of `JobStates`.
     saved, saved_worked_s : fraction of the work that was left, and ``worked_s``, at the last checkpoint.
+    joined_s : since when it holds each node that it took after its start, s.
     """
 
     process: Process
@@ -87,6 +88,7 @@ class Execution:
         self.gpus_of = plan.gpus_of.get(job, ())
         self.gpus = shares[0].gpus if len(shares) == 1 else sum(share.gpus for share in shares)
         self.start_s = simulation.clock.now
+        self.joined_s: dict[int, float] = {}
         for checkpoint in simulation.hooks["checkpoint"]:
             interval_s, cost_s = checkpoint(self)
             if interval_s <= self.interval_s:
@@ -94,12 +96,22 @@ class Execution:
 
     def begin(self, delay_s: float) -> None:
         """Start the process; the job works after ``delay_s``."""
-        simulation, job = self.simulation, self.job
-        state = simulation.jobs
-        self.begin_s = state.since_s[job] = self.start_s + delay_s
-        self.saved = state.remaining[job]
+        self._work_from(self.start_s + delay_s)
         self._go_on(*self._times())
-        self.process = simulation.clock.process(self.run())
+        self.process = self.simulation.clock.process(self.run())
+
+    def restart(self, at_s: float) -> None:
+        """Work again from a time on; checkpoints come after so much work from then."""
+        self._num_saves, self._saving, self.saved_worked_s = 0, False, self.worked_s
+        self._work_from(at_s)
+        if self.simulation.hooks["slowdown"] or self.simulation.hooks["rate"]:
+            self._go_on(*self._times())  # the nodes of its shares matter, not their type alone
+        self.process.interrupt(RATE_CHANGED)
+
+    def _work_from(self, at_s: float) -> None:
+        state = self.simulation.jobs
+        self.begin_s = state.since_s[self.job] = at_s
+        self.saved = state.remaining[self.job]
 
     @property
     def is_running(self) -> bool:
@@ -146,9 +158,9 @@ class Execution:
                 return save_s, Order.COMPLETION, self._save
         if target > 0:
             return end_s, order, self._change
-        period_s = simulation.triggers.period_s
-        if period_s is not None and simulation.triggers.finish_at_tick:
-            end_s = math.ceil((end_s - INSTANT_S) / period_s) * period_s
+        tick_s = simulation.triggers.tick_s if simulation.triggers.finish_at_round else None
+        if tick_s is not None:
+            end_s = math.ceil((end_s - INSTANT_S) / tick_s) * tick_s
         return end_s, order, self._end
 
     def _save_s(self, number: int) -> float:
@@ -215,6 +227,14 @@ class Execution:
         self.settle()
         self.saved = self.simulation.jobs.remaining[self.job]
         self.saved_worked_s = self.worked_s
+
+    def fall_back(self) -> float:
+        """Lose the work since the last checkpoint; the seconds of it. With ``interval_s`` 0 all work is kept."""
+        self.settle()
+        if self.interval_s == 0:
+            return 0.0
+        self.simulation.jobs.remaining[self.job] = self.saved
+        return self.worked_s - self.saved_worked_s
 
     def configure(self, configuration: Configuration, plan: Plan | None = None) -> None:
         """Run with this from the next look at the rate on; ``plan``: that of the policy that says so."""

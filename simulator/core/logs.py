@@ -91,7 +91,9 @@ class ScheduleLog(Sequence[ShareRecord]):
         self._stretches: list[float] = []
 
     def add(self, shares: tuple[Placement, ...], start_s: float, end_s: float) -> None:
-        """One more stretch of time of one job, with all its shares."""
+        """One more stretch of time of one job, with all its shares; none where it has no length."""
+        if end_s <= start_s:
+            return
         latest = self._shares
         for share in shares:
             latest += share  # numbers alone: the shares themselves need not live on
@@ -156,12 +158,3 @@ class ScheduleLog(Sequence[ShareRecord]):
 
     def __iter__(self) -> Iterator[ShareRecord]:
         return (ShareRecord(*row) for row in zip(*self.columns.values(), strict=True))
-
-
-def first_shares(
-    job: np.ndarray[Any, Any], start_s: np.ndarray[Any, Any]
-) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """``(S,)`` one share of each stretch of a job: those on several nodes follow each other in the log."""
-    first = np.ones(len(job), dtype=np.bool_)
-    first[1:] = (job[1:] != job[:-1]) | (start_s[1:] != start_s[:-1])
-    return first

@@ -58,6 +58,8 @@ class RunRecord:
     left : ``(J,)`` jobs that left before they started, at their ``completion_s``; None: none can.
     parts : what features leave (`simulator.core.feature.FeatureRecord`), by the name of the feature.
     configurations : job, time (s) and configuration for each change of what a job runs with beside its GPUs.
+    eligible_s : ``(J,)`` times from which waiting counts, where features held jobs back before their submission; None:
+        those of the workload.
     extra : columns that features add to the table of jobs, ``(J,)`` values each.
     """
 
@@ -82,16 +84,22 @@ class RunRecord:
     parts: Mapping[str, Any] = field(default_factory=dict)
     configurations: Sequence[tuple[int, float, Configuration]] = ()
     extra: tuple[ColumnData, ...] = ()
+    eligible_s: FloatArray | None = None
+
+    @property
+    def submit_s(self) -> FloatArray:
+        """``(J,)`` times of submission in this run."""
+        return self.workload.submit_s if self.eligible_s is None else self.eligible_s
 
     @cached_property
     def wait_s(self) -> FloatArray:
         """``(J,)`` from submission to first start."""
-        return self.first_start_s - self.workload.submit_s
+        return self.first_start_s - self.submit_s
 
     @cached_property
     def jct_s(self) -> FloatArray:
         """``(J,)`` job completion time: from submission to completion; NaN for a job that left."""
-        stay_s = self.completion_s - self.workload.submit_s
+        stay_s = self.completion_s - self.submit_s
         return stay_s if self.left is None else np.where(self.left, np.nan, stay_s)
 
     @cached_property

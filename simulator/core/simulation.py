@@ -75,6 +75,7 @@ class Simulation:
         self.free_gpus_array = np.frombuffer(self.free_gpus)
         self.free_gpus_array.flags.writeable = False
         self.arriving = self.unfinished = count
+        self.submitted_s = array("d", workload.submit_s)
         self.completion_s = column_of(math.nan, count)
         self.preemptions = array("q", [0]) * count
         self.reconfigurations = array("q", [0]) * count

@@ -19,11 +19,19 @@ from simulator.features.changing_rates import ChangingRates
 from simulator.features.colocation.keys import ColocationKeys
 from simulator.features.colocation.run_time import ColocatedJobs
 from simulator.features.colocation.spec import Colocation
+from simulator.features.dependencies import Dependencies
 from simulator.features.failures import checkpoints, jobs, spec
-from simulator.features.failures.keys import CheckpointKeys, FailureKeys, FailureTable, failures_of
+from simulator.features.failures.keys import (
+    CheckpointKeys,
+    FailureKeys,
+    FailureTable,
+    ReliabilityKeys,
+    failures_of,
+)
 from simulator.features.failures.spec import Failures
 from simulator.features.maintenance import MaintenanceKeys
 from simulator.features.network import Network, NetworkKeys, NetworkSlowdown
+from simulator.features.places import KeptPlaces
 from simulator.features.predictions import (
     LearnedTimes,
     PredictedTimes,
@@ -47,7 +55,7 @@ GROUP = "schedlab.features"
 """Entry points of features."""
 
 KEYS: tuple[type[FeatureTable], ...] = (
-    PredictionKeys, FailureKeys, CheckpointKeys, MaintenanceKeys, SpotKeys, TenantKeys, AdmissionKeys,
+    PredictionKeys, FailureKeys, ReliabilityKeys, CheckpointKeys, MaintenanceKeys, SpotKeys, TenantKeys, AdmissionKeys,
     ColocationKeys, NetworkKeys,
 )  # fmt: skip
 """Tables of the features that are here."""
@@ -117,6 +125,10 @@ def _known(workload: Workload, parts: Sequence[Any]) -> Iterator[Feature]:
             "reconfiguration_s: these jobs lose time in rounds by rules of their own (workload.resume_s, ..), "
             "expected 0"
         )
+    if workload.has_places:
+        yield KeptPlaces()
+    if any(workload.after):
+        yield Dependencies()
     if workload.fails_at:
         given.setdefault(Failures, Failures())
     model = type(workload.performance)

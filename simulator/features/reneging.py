@@ -23,15 +23,15 @@ class Reneging(Feature):
 
     def attach(self, simulation: Simulation) -> None:
         """Read the patience of the jobs."""
-        workload = simulation.workload
-        assert workload.patience_s is not None
+        assert simulation.workload.patience_s is not None
         self._simulation = simulation
-        self._leaves_s = workload.submit_s + workload.patience_s  # a quota may hold a job meanwhile
+        self._patience_s = simulation.workload.patience_s
 
     def on_submit(self, controller: Controller, job: int) -> None:
         """Set the timer of a job."""
-        if self._leaves_s[job] < math.inf:
-            controller.clock.process(self._wait(controller, job, float(self._leaves_s[job])))
+        leaves_s = self._simulation.submitted_s[job] + float(self._patience_s[job])
+        if leaves_s < math.inf:  # a quota may have held the job meanwhile
+            controller.clock.process(self._wait(controller, job, leaves_s))
 
     def _wait(self, controller: Controller, job: int, leaves_s: float) -> ProcessGenerator:
         """SimPy process: the job leaves unless it has started by then."""
@@ -39,5 +39,5 @@ class Reneging(Feature):
         if math.isnan(controller.jobs.first_start_s[job]):
             self._simulation.renege(job, controller.clock.now)
             controller.leave(job)
-            if self._simulation.triggers.on_completion and controller.waiting:
+            if self._simulation.triggers.at_completions and controller.waiting:
                 controller.ask(Order.AFTER_RENEGING)  # those behind it may fit now

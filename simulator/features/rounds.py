@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from simpy.events import ProcessGenerator
 
-from simulator.arguments import check_period
 from simulator.core.clock import Order
 from simulator.core.controller import Controller
 from simulator.core.execution import Execution
@@ -19,7 +18,6 @@ from simulator.core.feature import Feature
 from simulator.core.simulation import Simulation
 from simulator.errors import InputError
 from simulator.model.contract import Placement
-from simulator.model.decision_points import DecisionPoints
 from simulator.model.rounds import Progress, Round
 
 IDLE_S = 1e12
@@ -36,14 +34,12 @@ class Rounds(Feature):
     name = "rounds"
 
     def __init__(self, round_s: float) -> None:
-        check_period(round_s)
         self.round_s = round_s
 
     def attach(self, simulation: Simulation) -> None:
         """No round goes on; nothing else asks for decisions, or changes rates where steps are counted."""
         if simulation.server is not None:
             raise InputError("rounds that end with their last job: expected no optimization server")
-        simulation.triggers = DecisionPoints(False, False, on_request=False)
         begin = simulation.workload.performance.progress
         if begin() is not None and len(simulation.hooks["rate"]) > 1:
             raise InputError(

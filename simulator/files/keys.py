@@ -10,6 +10,7 @@ import textwrap
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -46,7 +47,9 @@ class Config(BaseModel):
     In Python it is made of the same keys; a mistake is an `InputError` "KEY: got X, expected Y".
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True
+    )
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -77,24 +80,35 @@ def meanings(table: type[BaseModel]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for each in reversed(table.__mro__):
-        if not issubclass(each, Config) or each is Config:
-            continue
-        try:
-            source = textwrap.dedent(inspect.getsource(each))
-        except OSError:  # made by a function
-            continue
-        (definition,) = ast.parse(source).body
-        assert isinstance(definition, ast.ClassDef)
-        for line, below in itertools.pairwise(definition.body):
-            if (
-                isinstance(line, ast.AnnAssign)
-                and isinstance(line.target, ast.Name)
-                and isinstance(below, ast.Expr)
-                and isinstance(below.value, ast.Constant)
-            ):
-                found[line.target.id] = inspect.cleandoc(str(below.value.value))
+        if issubclass(each, Config) and each is not Config:
+            found |= _texts_below(each)
     own = {key: field.description for key, field in table.model_fields.items()}
     return {key: text for key in own if (text := own[key] or found.get(key))}
+
+
+@cache
+def _texts_below(table: type[Config]) -> dict[str, str]:
+    """The texts below the keys of one class, without those of its bases."""
+    try:
+        source = textwrap.dedent(inspect.getsource(table))
+    except OSError:  # made by a function
+        return {}
+    (definition,) = ast.parse(source).body
+    assert isinstance(definition, ast.ClassDef)
+    return {
+        line.target.id: inspect.cleandoc(str(below.value.value))
+        for line, below in itertools.pairwise(definition.body)
+        if isinstance(line, ast.AnnAssign)
+        and isinstance(line.target, ast.Name)
+        and isinstance(below, ast.Expr)
+        and isinstance(below.value, ast.Constant)
+    }
+
+
+@cache
+def _schema(model: type[BaseModel]) -> dict[str, Any]:
+    """The schema of a model, which takes tenths of a second to make; not to be changed."""
+    return model.model_json_schema()
 
 
 class KeyedError(InputError):
@@ -186,7 +200,7 @@ def explained(
     error: ValidationError, model: type[BaseModel], data: Mapping[str, Any]
 ) -> tuple[str, str]:
     """The path to the offending key, and "got X, expected Y" in the words of the schema."""
-    whole = model.model_json_schema()
+    whole = _schema(model)
 
     def rank(problem: ErrorDetails) -> tuple[bool, int]:
         # A misspelt key shows as unknown and as missing; the former says more. Where text or a

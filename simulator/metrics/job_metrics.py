@@ -19,7 +19,7 @@ def finish_time_fairness(record: RunRecord) -> FloatArray:
     NSDI 2020, rho = T_shared / T_independent; a job that has 1/n of the cluster takes n times its
     ideal time.
     """
-    submit, end = record.workload.submit_s, record.completion_s
+    submit, end = record.submit_s, record.completion_s
     stay, inside = end - submit, present_beside(submit, end, np.ones(len(submit)))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(stay / (record.ideal_s * np.maximum(1.0, inside / stay)))

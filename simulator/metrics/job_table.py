@@ -49,6 +49,10 @@ def _due_s(record: RunRecord) -> FloatArray:
     return np.where(np.isfinite(due_s), due_s, np.nan)
 
 
+def _given(values: FloatArray) -> FloatArray | None:
+    return None if np.isnan(values).all() else values
+
+
 def _named(texts: Values) -> Values | None:
     return texts if any(texts) else None
 
@@ -58,7 +62,7 @@ JOBS: Schema[RunRecord] = Schema(
     "a job, in order of submission",
     (
         Derived("job_id", "", "name of the job", "text", values=lambda r: r.workload.job_id),
-        Derived("arrival_s", "s", "submission", "number", values=lambda r: r.workload.submit_s),
+        Derived("arrival_s", "s", "submission; of a job that follows others, when it was submitted at last", "number", values=lambda r: r.submit_s),
         Derived("first_start_s", "s", "first start; empty for a job that never started", "number"),
         Derived("completion_s", "s", "end of the job, or the time at which it left", "number"),
         Derived("jct_s", "s", "job completion time: from submission to the end", "number"),
@@ -81,6 +85,8 @@ JOBS: Schema[RunRecord] = Schema(
         Derived("first_wait_s", "s", "time from submission to first start", "number",
                 values=lambda r: r.wait_s),
         Derived("total_wait_s", "s", "all the time in the system without GPUs", "number"),
+        Derived("requested_s", "s", "the time that the user asked for; empty where unknown", "number",
+                when="jobs ask for a time", values=lambda r: _given(r.workload.requested_s)),
         Derived("user", "", "who submitted the job", "text",
                 when="jobs name a user", values=lambda r: _named(r.workload.user)),
         Derived("vc", "", "virtual cluster of the job", "text",

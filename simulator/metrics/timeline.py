@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simulator.core.logs import first_shares
 from simulator.core.record import RunRecord
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.schema import Derived, Schema
@@ -44,6 +43,21 @@ TIMELINE: Schema[Timeline] = Schema(
 )  # fmt: skip
 
 
+def stretches(
+    job: IntArray, start_s: FloatArray, end_s: FloatArray
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Stretches in which a job runs, from its shares: the job, begin and end.
+
+    It runs while it holds any share; where one share follows another at an instant, it goes on.
+    """
+    at_s, sign = np.concatenate([start_s, end_s]), np.repeat([1, -1], len(start_s))
+    jobs = np.tile(job, 2)
+    order = np.lexsort((-sign, at_s, jobs))
+    held, sign = sign[order].cumsum(), sign[order]
+    begins, ends = order[(held == 1) & (sign == 1)], order[held == 0]
+    return jobs[begins], at_s[begins], at_s[ends]
+
+
 def timeline(record: RunRecord) -> Timeline | None:
     """The timeline from the first submission on; None where the schedule is not in memory.
 
@@ -54,7 +68,7 @@ def timeline(record: RunRecord) -> Timeline | None:
     shares = record.shares()
     if shares is None:
         return None
-    submit_s, completion_s = record.workload.submit_s, record.completion_s
+    submit_s, completion_s = record.submit_s, record.completion_s
     start_s, end_s = shares["start_s"], shares["end_s"]
     states = _node_states(record, shares)
     times = np.unique(np.concatenate([submit_s, completion_s, start_s, end_s, states.time_s]))
@@ -68,8 +82,8 @@ def timeline(record: RunRecord) -> Timeline | None:
         sums = np.bincount(np.searchsorted(times, at_s), amounts, len(times)).cumsum()
         return np.asarray(sums, dtype=np.float64)
 
-    first = first_shares(shares["job"], start_s)
-    running = count(start_s[first]) - count(end_s[first])
+    _, begun_s, over_s = stretches(shares["job"], start_s, end_s)
+    running = count(begun_s) - count(over_s)
     queue = count(submit_s) - count(completion_s) - running
     gpus = total(start_s, shares["gpus"]) - total(end_s, shares["gpus"])
     power_kw = states.idle_kw + total(states.time_s, states.power_kw)
@@ -78,7 +92,7 @@ def timeline(record: RunRecord) -> Timeline | None:
         power_kw[times >= record.end_s] = cost_per_h[times >= record.end_s] = 0.0
     if any(t.power_w for t in record.cluster.node_types) and (shares["gpus"] % 1).any():
         power_kw, cost_per_h = np.full((2, len(times)), np.nan)
-    since = int(np.searchsorted(times, submit_s[0]))
+    since = int(np.searchsorted(times, submit_s.min()))
     amounts = (np.round(values[since:], DIGITS) for values in (gpus, power_kw, cost_per_h))
     return Timeline(times[since:], queue[since:], running[since:], *amounts)
 

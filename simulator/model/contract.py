@@ -56,7 +56,7 @@ class Decision:
         newer decision is made before; None: no wake-up. At least `LEAST_AGAIN_S`.
 
         A controller has one wake-up at the most: a newer decision cancels the one before it. A
-        cluster that decides in rounds only does not carry it out (`DecisionPoints.on_request`).
+        cluster that decides in rounds only does not carry it out (`DecisionPoints.round_s`).
     """
 
     placements: Sequence[Placement] | Mapping[int, tuple[Placement, ...]] = ()

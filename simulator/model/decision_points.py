@@ -4,42 +4,71 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal, Self
 
 import numpy as np
+from pydantic import Field, model_validator
 
-from simulator.arguments import checked
+from simulator.arguments import LATEST_S, checked
 from simulator.errors import InputError
+from simulator.files.keys import Config, KeyedError, NonNegative
+
+Period = Annotated[float, Field(ge=1e-3, lt=LATEST_S)]
+"""Time between decisions, s; the clock resolves it."""
 
 
-@dataclass(frozen=True)
-class DecisionPoints:
-    """Times at which a controller decides.
+class DecisionPoints(Config):
+    """Times of decisions: at arrivals and completions, and periodically; or in rounds only."""
 
-    Attributes
-    ----------
-    on_arrival, on_completion : at each of these events.
-    period_s : and at every multiple of this, while there are jobs; None: not periodically.
-    since_last_s : and when a controller has not decided for so long, counted from its last decision
-        whatever made it; None: not. A wake-up that a policy asks for takes its place.
-    on_request : and when a policy asked for it (`simulator.model.contract.Decision.again_s`).
-    least_gap_s : no decision comes sooner after the last one; those that are asked for wait until then.
-    finish_at_tick : a job that ends between two ticks is over at the next (rounds as in the
-        released Synergy simulator); needs ``period_s``.
-    """
-
+    period_s: Period | None = Field(default=None, examples=[3600])
+    """also once every so long, while there are jobs"""
+    since_last_s: Period | None = Field(default=None, examples=[3600])
+    """also so long after each controller's own last decision, whatever made it; what a policy asks for takes its place"""
+    round_s: Period | None = Field(default=None, examples=[300])
+    """only once every so long, not at arrivals and completions, or where a policy asks for it"""
+    round_ends: Literal["grid", "last-finisher"] = "grid"
+    """a round ends on the grid of round_s, or when its last job stops, if that is earlier"""
+    finish_at_round: bool = False
+    """a job that ends inside a round counts as done at its end (as in the released Synergy simulator)"""
+    least_gap_s: NonNegative = Field(default=0.0, examples=[240])
+    """least time between two decisions; what asks for one sooner waits"""
     on_arrival: bool = True
+    """at arrivals, but for rounds"""
     on_completion: bool = True
-    period_s: float | None = None
-    finish_at_tick: bool = False
-    on_request: bool = True
-    since_last_s: float | None = None
-    least_gap_s: float = 0.0
+    """at completions, but for rounds"""
 
-    @classmethod
-    def rounds(cls, round_s: float, finish_at_tick: bool = False) -> DecisionPoints:
-        """Only at the multiples of ``round_s``, whatever a policy asks for."""
-        return cls(False, False, round_s, finish_at_tick, on_request=False)
+    @model_validator(mode="after")
+    def _together(self) -> Self:
+        in_rounds = self.round_s is not None
+        for key in ("period_s", "since_last_s", "least_gap_s"):
+            if in_rounds and getattr(self, key):
+                raise InputError(f"both round_s and {key} given, expected one of them")
+        if self.round_ends != "grid" and (not in_rounds or self.finish_at_round):
+            raise KeyedError("round_ends", "expected round_s, and no finish_at_round")
+        if self.finish_at_round and self.tick_s is None:
+            raise KeyedError("finish_at_round", "given without round_s, expected both")
+        if not (self.on_arrival or in_rounds or self.period_s):
+            raise InputError("neither at arrivals nor periodically: jobs would wait for ever")
+        return self
+
+    @property
+    def at_arrivals(self) -> bool:
+        """Whether arrivals ask for a decision."""
+        return self.on_arrival and self.round_s is None
+
+    @property
+    def at_completions(self) -> bool:
+        """Whether completions ask for a decision."""
+        return self.on_completion and self.round_s is None
+
+    @property
+    def tick_s(self) -> float | None:
+        """Decisions are made at the multiples of it; None: not periodically."""
+        return (
+            self.round_s
+            if self.round_s is not None and self.round_ends == "grid"
+            else self.period_s
+        )
 
 
 ServiceLaw = Callable[[np.random.Generator], float]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Sized
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,21 @@ ELASTIC = 0
 
 OUTCOMES = ("", "passed", "killed", "failed")
 """Status of a job at its end in a log; "" where it does not say."""
+
+
+class Dependency(NamedTuple):
+    """A job that has to end before another one is submitted.
+
+    Attributes
+    ----------
+    job_id : its name.
+    think_s : seconds after its end at which the other is submitted.
+    success : whether it has to have completed its work; else any end will do.
+    """
+
+    job_id: str
+    think_s: float = 0.0
+    success: bool = False
 
 
 @checked("workload")
@@ -44,10 +59,16 @@ class Workload:
     priority : ``(J,)`` priorities that the jobs state, the highest first; 0 where there is none.
     user, vc : who submitted the job, and the virtual cluster or partition that it belongs to; "" where unknown.
     qos : quality of service of the job; "" where unknown.
+    gpu_type : type of the GPUs that the duration was taken on, as the file spells it; "" where unknown.
     fails_at : by job, the parts of its work, ascending, between 0 and 1, at which it fails by itself and
         queues again (the attempts of a log). Empty: no job does. Policies do not see it.
     outcome : how each job ended in the log that it comes from: "passed", "killed" or "failed"; empty: not
         known.
+    account : who pays for the job; "" where unknown.
+    num_nodes : ``(J,)`` nodes on which a job of fixed demand lies in equal parts, 1: on one node; 0: any number.
+    gpu_types : types of GPU that will do for each job, "A100|H100"; "": any.
+    after : by job, those that it follows: it is submitted when they have ended, not before ``submit_s``
+        (`simulator.features.dependencies`). Empty: none follows any.
     notes : what a reader or generator has to say about this workload (sorted, cleaned, ..).
     """
 
@@ -69,6 +90,11 @@ class Workload:
     requested_s: FloatArray = None  # type: ignore[assignment]
     priority: FloatArray = None  # type: ignore[assignment]
     qos: Sequence[str] = ()
+    gpu_type: Sequence[str] = ()
+    after: Sequence[Sequence[Dependency]] = ()
+    account: Sequence[str] = ()
+    num_nodes: IntArray = None  # type: ignore[assignment]
+    gpu_types: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         count = len(self.job_id)
@@ -82,10 +108,14 @@ class Workload:
         if self.patience_s is not None:
             self._fill("patience_s", np.inf)
         object.__setattr__(self, "job_id", tuple(self.job_id))
-        for name in ("model", "user", "vc", "qos"):
+        nodes = np.array(np.zeros(count) if self.num_nodes is None else self.num_nodes, np.int64)
+        nodes.flags.writeable = False
+        object.__setattr__(self, "num_nodes", nodes)
+        for name in ("model", "user", "vc", "qos", "account", "gpu_type", "gpu_types"):
             object.__setattr__(self, name, tuple(getattr(self, name)) or ("",) * count)
         object.__setattr__(self, "fails_at", tuple(map(tuple, self.fails_at)))
         object.__setattr__(self, "outcome", tuple(self.outcome))
+        object.__setattr__(self, "after", tuple(map(tuple, self.after)))
         self._check()
 
     def _fill(self, name: str, default: float) -> None:
@@ -108,6 +138,7 @@ class Workload:
             "weight_per_s",
             "requested_s",
             "priority",
+            "num_nodes",
         ):
             if getattr(self, name).shape != (count,):
                 raise InputError(
@@ -141,6 +172,9 @@ class Workload:
         self._require("requested_s", np.isnan(asked) | (asked > 0), "a number > 0, or NaN")
         self._require("priority", np.isfinite(self.priority), "a finite number")
         self._check_optional(count)
+        if self.num_nodes.any():
+            good = (self.num_nodes >= 0) & (self.num_gpus % np.maximum(self.num_nodes, 1) == 0)
+            self._require("num_nodes", good, "a number of nodes that divides its GPUs")
 
     def _check_optional(self, count: int) -> None:
         """Optional columns of few workloads: patience, attempts, how jobs ended."""
@@ -150,10 +184,13 @@ class Workload:
                     f"workload: patience_s has shape {self.patience_s.shape}, expected ({count},)"
                 )
             self._require("patience_s", self.patience_s >= 0, "a number >= 0")
-        for name in ("fails_at", "outcome"):
+        for name in ("fails_at", "outcome", "after"):
             given = len(getattr(self, name))
             if given not in (0, count):
                 raise InputError(f"workload: {name} has {given} jobs, expected {count}, or none")
+        thinks = [[0 <= d.think_s < LATEST_S for d in before] for before in self.after]
+        if self.after:
+            self._require("after", np.array(list(map(all, thinks))), "think times >= 0")
         if self.fails_at:
             steps = [np.diff([0.0, *parts, 1.0]) for parts in self.fails_at]
             good = np.array([bool((each > 0).all()) for each in steps])
@@ -181,6 +218,11 @@ class Workload:
         none = np.full(len(self), ELASTIC)
         none.flags.writeable = False
         return none
+
+    @cached_property
+    def has_places(self) -> bool:
+        """True where some job asks for a number of nodes, or for types of GPU (`simulator.model.places`)."""
+        return bool(self.num_nodes.any()) or any(self.gpu_types)
 
     @cached_property
     def is_elastic(self) -> bool:

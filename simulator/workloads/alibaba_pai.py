@@ -8,10 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from simulator.files.inputs import read_input
 from simulator.model.cluster import FloatArray
-from simulator.workloads.pods import in_whole_gpus, whole_gpus
-from simulator.workloads.tables import InputColumn, Layout, Table
+from simulator.workloads.cells import beginning
+from simulator.workloads.tables import HEADER, InputColumn, Layout, Table
 from simulator.workloads.trace import Trace
 
 STATUSES = ("Terminated", "Failed", "Running", "Waiting", "Interrupted")
@@ -28,7 +27,7 @@ class PaiTasks(Trace):
 
     kind: Literal["pai"] = "pai"
 
-    columns = (
+    reads = (
         InputColumn("job_name", "", "name of the job", "text", gives="job_id"),
         InputColumn("task_name", "", "not read", "text", empty=""),
         InputColumn("inst_num", "", "instances", "number", empty=1.0, at_least=0),
@@ -40,28 +39,31 @@ class PaiTasks(Trace):
         InputColumn("plan_gpu", "1/100 GPU", "GPUs of an instance", "number", empty=0.0, at_least=0),
         InputColumn("gpu_type", "", "GPUs that it had", "text", empty=""),
     )  # fmt: skip
-    layout = Layout("10 fields of pai_task_table", {10: [c.name for c in columns]})
+    layout = Layout("10 fields of pai_task_table", {10: [c.name for c in reads]})
+    written = "pai_task_table of 2020"
     example = "00ca0d8f,tensorflow,2.0,Terminated,5058922.0,5058956.0,600.0,29.296875,100.0,MISC\n"
 
     @classmethod
     def likeness(cls, text: str) -> float:
         """Its header, or ten fields with a status."""
         first = text.partition("\n")[0].split(",")
-        headless = len(first) == len(cls.columns) and first[3].strip() in STATUSES
+        headless = len(first) == len(cls.reads) and first[3].strip() in STATUSES
         return float(headless or cls._with_header(text))
 
     @classmethod
     def _with_header(cls, text: str) -> bool:
-        return Layout().likeness(text, cls.columns) == 1
+        return HEADER.likeness(text, cls.reads) == 1
 
-    def table(self) -> Table:
+    def raw(self) -> Table:
+        """The tasks."""
+        path = Path(self.path)
+        titled = self._with_header(beginning(path, "pai_task_table"))
+        return Table.of_file(path, self.reads, HEADER if titled else self.layout, self.columns)
+
+    def table(self, tasks: Table) -> Table:
         """One row a job, with sums and times of its tasks."""
         import pandas as pd
 
-        path = Path(self.path)
-        text = read_input(path, "pai_task_table").decode("utf-8-sig", errors="replace")
-        layout = Layout() if self._with_header(text[:10_000].lstrip()) else self.layout
-        tasks = Table.read(path, self.columns, layout)
         start_s, end_s = tasks.numbers("start_time"), tasks.numbers("end_time")
         tasks.require("end_time", ~(end_s < start_s), "a time not before start_time")
         of_job = pd.factorize(pd.Series(tasks.texts("job_name")))[0]
@@ -80,12 +82,13 @@ class PaiTasks(Trace):
         return jobs
 
     def parse(self, table: Table) -> dict[str, Any]:
-        """What the tasks ask for together, from the first start to the last end."""
-        begin_s, gpus = _of(table, "begin_s"), _of(table, "plan_gpu") / _PER_CENT
+        """Demands of the tasks together, from the first start to the last end."""
+        begin_s = _of(table, "begin_s")
         return {
             "job_id": table.texts("job_name"), "submit_s": begin_s,
-            "duration_s": np.nan_to_num(_of(table, "last_s") - begin_s), "num_gpus": whole_gpus(gpus),
+            "duration_s": _of(table, "last_s") - begin_s, "num_gpus": _of(table, "plan_gpu") / _PER_CENT,
             "num_cpus": _of(table, "plan_cpu") / _PER_CENT, "memory_gb": _of(table, "plan_mem"),
+            "gpu_type": table.texts("gpu_type"),
         }  # fmt: skip
 
     def left_out(self, table: Table) -> Mapping[str, Any]:
@@ -98,11 +101,9 @@ class PaiTasks(Trace):
         }
 
     def notes(self, table: Table, kept: Any) -> Mapping[str, int]:
-        """Parts of GPUs, and types."""
+        """Types of GPU."""
         typed = np.isin(table.frame["gpu_type"], ("", "CPU"), invert=True)
-        return in_whole_gpus(_of(table, "plan_gpu") / _PER_CENT, kept) | {
-            "jobs ran on GPUs of a type, here they take any": int((kept & typed).sum())
-        }
+        return {"jobs ran on GPUs of a type, here they take any": int((kept & typed).sum())}
 
 
 def _of(table: Table, name: str) -> FloatArray:
@@ -117,37 +118,32 @@ class PaiJobs(Trace):
 
     kind: Literal["pai-jobs"] = "pai-jobs"
 
-    columns = (
-        InputColumn("job_id", "", "name of the job", "text", unique=True, gives="job_id"),
+    reads = (
+        InputColumn("job_id", "", "name of the job", "text", gives="job_id"),
         InputColumn("submit_time", "s", "time of submission", "number", gives="submit_s"),
-        InputColumn("duration", "s", "time that it ran", "number", empty=0.0, at_least=0,
+        InputColumn("duration", "s", "time that it ran", "number", empty=np.nan, at_least=0,
                     gives="duration_s"),
         InputColumn("num_inst", "", "instances", "number", empty=1.0, at_least=0),
         InputColumn("num_gpu", "", "GPUs of an instance, parts as well", "number", empty=0.0, at_least=0),
         InputColumn("num_cpu", "", "CPUs of an instance", "number", empty=0.0, at_least=0),
         InputColumn("user", "", "owner", "text", required=False, empty="", gives="user"),
-        InputColumn("gpu_type", "", "GPUs that it asks for", "text", required=False, empty=""),
+        InputColumn("gpu_type", "", "GPUs that it asks for", "text", required=False, empty="",
+                    gives="gpu_type"),
         InputColumn("group_gpu_dur", "s", "predicted duration", "number", required=False,
                     empty=np.nan),
     )  # fmt: skip
+    written = "a list of jobs of Alibaba's simulator of 2020"
     example = """\
 job_id,user,num_inst,num_gpu,num_cpu,gpu_type,submit_time,duration,wait_time,group_gpu_dur
 17,u1,2,0.5,6,T4,100,3600,20,3000
 """
 
     def parse(self, table: Table) -> dict[str, Any]:
-        """What all instances ask for; a prediction that is not above 0 is none."""
+        """Demands of all instances; a prediction that is not above 0 is none."""
         instances, predicted_s = table.numbers("num_inst"), table.numbers("group_gpu_dur")
         return super().parse(table) | {
-            "num_gpus": whole_gpus(instances * table.numbers("num_gpu")),
+            "num_gpus": instances * table.numbers("num_gpu"),
             "num_cpus": instances * table.numbers("num_cpu"),
+            "gpu_types": [t if t not in ("CPU", "MISC") else "" for t in table.texts("gpu_type")],
             "requested_s": np.where(predicted_s > 0, predicted_s, np.nan),
-        }
-
-    def notes(self, table: Table, kept: Any) -> Mapping[str, int]:
-        """Parts of GPUs, and types."""
-        typed = np.isin(table.texts("gpu_type"), ("", "CPU"), invert=True)
-        gpus = table.numbers("num_inst") * table.numbers("num_gpu")
-        return in_whole_gpus(gpus, kept) | {
-            "jobs ask for a type of GPU, here they take any": int((kept & typed).sum())
         }

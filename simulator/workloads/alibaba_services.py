@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
-from simulator.workloads.pods import in_whole_gpus, whole_gpus
 from simulator.workloads.tables import InputColumn, Table
 from simulator.workloads.trace import Trace
 
@@ -24,11 +22,12 @@ class DlrmInstances(Trace):
 
     kind: Literal["alibaba-2025"] = "alibaba-2025"
 
-    columns = (
-        InputColumn("instance_sn", "", "name of the instance", "text", unique=True, gives="job_id"),
+    reads = (
+        InputColumn("instance_sn", "", "name of the instance", "text", gives="job_id"),
         InputColumn("app_name", "", "service", "text", empty="", gives="user"),
         InputColumn("cpu_request", "", "CPUs", "number", at_least=0, gives="num_cpus"),
-        InputColumn("gpu_request", "", "GPUs", "number", empty=0.0, at_least=0),
+        InputColumn("gpu_request", "", "GPUs, parts as well", "number", empty=0.0, at_least=0,
+                    gives="num_gpus"),
         InputColumn("memory_request", "GiB", "memory", "number", at_least=0, gives="memory_gb",
                     per=1 / GB_PER_GIB),
         InputColumn("creation_time", "s", "time of submission; empty: before the trace", "number",
@@ -38,22 +37,17 @@ class DlrmInstances(Trace):
         InputColumn("deletion_time", "s", "end; empty: after the trace", "number", empty=np.nan,
                     at_least=0, not_before="scheduled_time"),
     )  # fmt: skip
+    written = "Alibaba's list of instances of 2025"
     example = """\
 instance_sn,role,app_name,cpu_request,gpu_request,memory_request,creation_time,scheduled_time,deletion_time
 instance_7,HN,app_0,12,1,120.0,100.0,110.0,9000.0
 """
     a_job = "instance"
 
-    def table(self) -> Table:
-        """NaN is an empty field."""
-        table = super().table()
-        return replace(table, frame=table.frame.where(table.frame != "NaN", ""))
-
     def parse(self, table: Table) -> dict[str, Any]:
         """An instance runs from when it was scheduled to when it was deleted."""
         ran_s = table.numbers("deletion_time") - table.numbers("scheduled_time")
-        gpus = whole_gpus(table.numbers("gpu_request"))
-        return super().parse(table) | {"duration_s": np.nan_to_num(ran_s), "num_gpus": gpus}
+        return super().parse(table) | {"duration_s": ran_s}
 
     def left_out(self, table: Table) -> Mapping[str, Any]:
         """Why an instance has no whole run, the first reason that holds."""
@@ -65,10 +59,6 @@ instance_7,HN,app_0,12,1,120.0,100.0,110.0,9000.0
             "stay until its end": np.isnan(table.numbers("deletion_time")),
         }
 
-    def notes(self, table: Table, kept: Any) -> Mapping[str, int]:
-        """Parts of GPUs."""
-        return in_whole_gpus(table.numbers("gpu_request"), kept)
-
 
 class SpotJobs(Trace):
     """Jobs on spot GPUs and of high priority (2026, Duan et al., ASPLOS 2026), on the GPUs of all their workers.
@@ -78,35 +68,28 @@ class SpotJobs(Trace):
 
     kind: Literal["alibaba-2026-spot"] = "alibaba-2026-spot"
 
-    columns = (
-        InputColumn("job_name", "", "name of the job", "text", unique=True, gives="job_id"),
+    reads = (
+        InputColumn("job_name", "", "name of the job", "text", gives="job_id"),
         InputColumn("organization", "", "owner", "text", empty="", gives="user"),
-        InputColumn("gpu_model", "", "GPUs that it asks for", "text", empty=""),
+        InputColumn("gpu_model", "", "GPUs that it asks for", "text", empty="", gives="gpu_types"),
         InputColumn("cpu_request", "", "CPUs of a worker", "number", empty=0.0, at_least=0),
         InputColumn("gpu_request", "", "GPUs of a worker", "number", empty=0.0, at_least=0),
         InputColumn("worker_num", "", "workers", "number", empty=1.0, at_least=0),
         InputColumn("submit_time", "s", "time of submission", "number", gives="submit_s"),
-        InputColumn("duration", "s", "time that it ran", "number", empty=0.0, at_least=0,
+        InputColumn("duration", "s", "time that it ran", "number", empty=np.nan, at_least=0,
                     gives="duration_s"),
         InputColumn("job_type", "", "HP or Spot", "text", empty="", gives="qos"),
     )  # fmt: skip
+    written = "Alibaba's list of jobs of 2026"
     example = """\
 job_name,organization,gpu_model,cpu_request,gpu_request,worker_num,submit_time,duration,job_type
 7,13,A10,8,1,16,0,3600,Spot
 """
 
     def parse(self, table: Table) -> dict[str, Any]:
-        """What all workers ask for."""
+        """Demands of all workers."""
         workers = table.numbers("worker_num")
         return super().parse(table) | {
-            "num_gpus": whole_gpus(workers * table.numbers("gpu_request")),
+            "num_gpus": workers * table.numbers("gpu_request"),
             "num_cpus": workers * table.numbers("cpu_request"),
-        }
-
-    def notes(self, table: Table, kept: Any) -> Mapping[str, int]:
-        """Parts of GPUs, and types."""
-        typed = np.array(table.texts("gpu_model")) != ""
-        gpus = table.numbers("worker_num") * table.numbers("gpu_request")
-        return in_whole_gpus(gpus, kept) | {
-            "jobs ask for a type of GPU, here they take any": int((kept & typed).sum())
         }

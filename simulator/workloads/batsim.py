@@ -8,7 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from simulator.arguments import LATEST_S
-from simulator.workloads.records import JsonTrace, as_text, at, each_at
+from simulator.workloads.cells import as_text
+from simulator.workloads.records import JsonTrace, at, each_at
 from simulator.workloads.tables import InputColumn, Table
 
 
@@ -21,13 +22,13 @@ class BatsimJobs(JsonTrace):
 
     kind: Literal["batsim"] = "batsim"
 
-    columns = (
-        InputColumn("id", "", "name of the job", "text", unique=True, gives="job_id"),
+    reads = (
+        InputColumn("id", "", "name of the job", "text", gives="job_id"),
         InputColumn("subtime", "s", "time of submission", "number", at_least=0, gives="submit_s"),
         InputColumn("res", "", "resources, read as GPUs", "integer", at_least=0, gives="num_gpus"),
         InputColumn("walltime", "s", "time asked for; -1: none", "number", required=False, empty=np.nan),
         InputColumn("delay", "s", "time of its profile; empty: it has none of its own", "number",
-                    empty=0.0, at_least=0, gives="duration_s"),
+                    empty=np.nan, at_least=0, gives="duration_s"),
     )  # fmt: skip
     marks = ('"subtime"', '"profile"', '"res"')
     written = "a workload of Batsim in JSON"
@@ -54,7 +55,7 @@ class BatsimJobs(JsonTrace):
 
     def left_out(self, table: Table) -> Mapping[str, Any]:
         """Jobs without a time."""
-        return {"whose profile has no time of its own": table.numbers("delay") == 0}
+        return {"whose profile has no time of its own": np.isnan(table.numbers("delay"))}
 
 
 def _delay(profile: Any, profiles: Mapping[str, Any]) -> str:

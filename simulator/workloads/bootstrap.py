@@ -50,8 +50,13 @@ def resampled(workload: Workload, block: int, rng: np.random.Generator) -> Workl
     submit_s: FloatArray = np.cumsum(before_s[jobs]) - before_s[jobs[0]] + workload.submit_s[0]
     rows = workload.rows(jobs)
     due_s = rows["due_s"] - rows["submit_s"] + submit_s
-    return replace(
-        workload, **{**rows, "job_id": _names(rows["job_id"]), "submit_s": submit_s, "due_s": due_s}
+    rows |= {"job_id": _names(rows["job_id"]), "submit_s": submit_s, "due_s": due_s, "after": ()}
+    return replace(workload, **rows).noted(
+        *(
+            ["workload: block_bootstrap: the drawn jobs follow no others"]
+            if any(workload.after)
+            else []
+        )
     )
 
 

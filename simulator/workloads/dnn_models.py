@@ -6,7 +6,9 @@ A job keeps its batch on each GPU, so that one step takes
 
 ``iteration_s`` is the published time of an iteration on a V100, ``speed(v)`` the relative speed of
 GPU type ``v`` (V100: 1), ``S`` the gradient and ``W`` the bandwidth of its exchange within a node.
-It is the physical form of `throughput`, whose jobs divide one global batch instead.
+It is the physical form of `throughput`, whose jobs divide one global batch instead. On types that were
+measured with several GPUs, those speeds count in place of the second term: between the numbers of GPUs the
+speed of a GPU is interpolated, beyond them it is that of the largest.
 
 ``data/gpu_speeds.csv`` holds the relative speeds, each with what it rests on.
 ``python -m benchmarks.gpu_speeds`` computes that table anew from the published points, and a test
@@ -47,29 +49,46 @@ class Training(NamedTuple):
     iteration_s : one iteration on one V100, s.
     gradient_gb : S, GB.
     speed_of : relative speed by GPU type.
+    scaling : numbers of GPUs, and the speed of each of so many over that of one alone, by GPU type measured so.
     """
 
     name: str
     iteration_s: float
     gradient_gb: float
     speed_of: dict[str, float]
+    scaling: dict[str, tuple[list[int], list[float]]]
 
 
 @cache
 def trainings() -> dict[str, Training]:
     """The ten networks by name."""
-    speeds = read_table("gpu_speeds.csv")
+    speeds = relative_speeds()
     gradients = read_table("network_gradients.csv").set_index("network")["parameters_mb"]
     found = {}
     for name, network in dnn_models().items():
-        own = speeds[speeds["network"] == name]
-        speed_of = dict(zip(own["gpu_type"], own["relative_speed"].astype(float), strict=True))
+        own = speeds[name]
+        scaling = {
+            gpu_type: (list(by_gpus), [s / g / by_gpus[1] for g, s in by_gpus.items()])
+            for gpu_type, by_gpus in own.items()
+            if len(by_gpus) > 1
+        }
         found[name] = Training(
             name,
             network.iteration_time_s,
             float(gradients[name]) / 1000,
-            {UNNAMED: 1.0, **speed_of},
+            {UNNAMED: 1.0, **{gpu_type: by_gpus[1] for gpu_type, by_gpus in own.items()}},
+            scaling,
         )
+    return found
+
+
+@cache
+def relative_speeds() -> dict[str, dict[str, dict[int, float]]]:
+    """Speed over that of one `REFERENCE`, by network, GPU type and number of GPUs."""
+    found: dict[str, dict[str, dict[int, float]]] = {}
+    for row in records(read_table("gpu_speeds.csv")):
+        of_type = found.setdefault(row["network"], {}).setdefault(row["gpu_type"], {})
+        of_type[int(row["gpus"])] = float(row["relative_speed"])
     return found
 
 
@@ -87,8 +106,11 @@ def rate(name: str, gpu_type: str, gpus: int) -> float:
     memory_gb, bandwidth = _hosts()[gpu_type]
     if RESERVED_GB + STATE_COPIES * training.gradient_gb > memory_gb:
         return 0.0
+    alone_s = training.iteration_s / training.speed_of[gpu_type]
+    if gpu_type in training.scaling:
+        return gpus * float(np.interp(gpus, *training.scaling[gpu_type])) / alone_s
     exchange_s = 2 * (gpus - 1) / gpus * training.gradient_gb / bandwidth
-    return gpus / (training.iteration_s / training.speed_of[gpu_type] + exchange_s)
+    return gpus / (alone_s + exchange_s)
 
 
 def relative_times(name: str, cluster: Cluster, gpu_type: str, gpus: int) -> FloatArray:

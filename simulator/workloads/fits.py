@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster, FloatArray, NodeType
-from simulator.model.performance import TimeTable
+from simulator.model.performance import FixedDuration, TimeTable
+from simulator.model.places import Places, types_of
 from simulator.model.tolerances import CAPACITY
 from simulator.model.workload import ELASTIC, Workload
 
@@ -29,8 +32,12 @@ def check_fits(workload: Workload, cluster: Cluster) -> None:
     Raises InputError: one line with the first job that does not fit.
     """
     fixed = workload.num_gpus != ELASTIC
-    if fixed.any():
-        _check_demand(workload, cluster)
+    for fault in _faults(workload, cluster) if fixed.any() else ():
+        if fault.bad.any():
+            first, count = int(np.argmax(fault.bad)), int(fault.bad.sum())
+            more = f"; {count} jobs are so" if count > 1 else ""
+            value = f"{fault.value[first]:g}"
+            raise InputError(f"job {workload.job_id[first]!r}: {fault.problem % value}{more}")
     if fixed.all():
         return
     if isinstance(workload.performance, TimeTable):
@@ -44,7 +51,82 @@ def check_fits(workload: Workload, cluster: Cluster) -> None:
             raise InputError(f"job {job!r}: no node type can run it, expected one finite time")
 
 
-def _check_demand(workload: Workload, cluster: Cluster) -> None:
+def sized(workload: Workload, cluster: Cluster, rule: Literal["leave-out", "clip"]) -> Workload:
+    """The jobs of fixed demand that fit on the empty cluster, with a note on the others.
+
+    Parameters
+    ----------
+    rule : the others are left out; or they get the GPUs that a controller has, CPUs and memory in proportion, and
+        where these do not fit the part of a node's that goes with its GPUs. Their durations stay.
+
+    Raises InputError: no job fits.
+    """
+    performance = workload.performance
+    if not isinstance(performance, FixedDuration):
+        return workload
+    bad = _larger(workload, cluster)
+    if not bad.any():
+        return workload
+    if rule == "leave-out":
+        if bad.all():
+            raise InputError(
+                f"none of the {len(bad)} jobs fits on the machines, expected one at least"
+            )
+        workload = replace(workload, **workload.rows(np.flatnonzero(~bad)))
+        return workload.noted(f"workload: {bad.sum()} jobs do not fit on the machines, left out")
+    of_type = np.array([[float(t.gpus)] for t in cluster.node_types])
+    gpus = np.minimum(workload.num_gpus, int(_least_of_a_controller(of_type, cluster)[0]))
+    part = gpus / workload.num_gpus
+    workload = replace(
+        workload, performance=replace(performance, num_gpus=gpus),
+        num_cpus=workload.num_cpus * part, memory_gb=workload.memory_gb * part,
+        num_nodes=np.where(part < 1, 0, workload.num_nodes),
+    )  # fmt: skip
+    still = _larger(workload, cluster)
+    stated: dict[str, Any] = {
+        name: np.where(still, np.nan, getattr(workload, name)) for name in ("num_cpus", "memory_gb")
+    }
+    stated["num_nodes"] = np.where(still, 0, workload.num_nodes)
+    note = (
+        f"workload: {bad.sum()} jobs do not fit on the machines, they get no more than these have"
+    )
+    return replace(workload, **stated).noted(note)
+
+
+def with_known_types(workload: Workload, cluster: Cluster) -> Workload:
+    """The jobs without the types of GPU that they ask for where these leave no choice: one type, or none of theirs.
+
+    A note counts those that get GPUs of another type.
+    """
+    have = {node_type.gpu_type.lower() for node_type in cluster.node_types}
+    other = [bool(text) and not types_of(text) & have for text in workload.gpu_types]
+    if not any(workload.gpu_types) or (len(have) > 1 and not any(other)):
+        return workload
+    texts = [
+        "" if is_other or len(have) == 1 else text
+        for text, is_other in zip(workload.gpu_types, other, strict=True)
+    ]
+    # Of jobs with a duration on the type that they ask for, the rate on other GPUs is told elsewhere.
+    taken_on = zip(workload.gpu_types, workload.gpu_type, other, strict=True)
+    count = sum(is_other and asked != known for asked, known, is_other in taken_on)
+    note = f"workload: {count} jobs ask for a type of GPU that no node has, here they take any"
+    workload = replace(workload, gpu_types=texts)
+    return workload.noted(note) if count else workload
+
+
+def _larger(workload: Workload, cluster: Cluster) -> BoolArray:
+    return np.asarray(np.any([fault.bad for fault in _faults(workload, cluster)], axis=0))
+
+
+class _Fault(NamedTuple):
+    """Jobs that do not fit, their value and what is wrong with it, ``%s`` in its place."""
+
+    bad: BoolArray
+    value: FloatArray
+    problem: str
+
+
+def _faults(workload: Workload, cluster: Cluster) -> Iterator[_Fault]:
     """No job wants more than the nodes of a controller have together, or can hold of it."""
     of = "" if cluster.num_controllers == 1 else " of a controller"
     nodes = f"{cluster.num_nodes // cluster.num_controllers} nodes{of}"
@@ -56,16 +138,29 @@ def _check_demand(workload: Workload, cluster: Cluster) -> None:
     for name, (demand, attribute) in demands.items():
         of_type = np.array([[float(getattr(t, attribute))] for t in cluster.node_types])
         capacity = float(_least_of_a_controller(of_type, cluster)[0])
-        _require(
-            demand > capacity, workload, f"{name} is %s, expected at most {capacity:g}, what the "
-            f"{nodes} have together", demand,
-        )  # fmt: skip
+        yield _Fault(
+            demand > capacity,
+            demand,
+            f"{name} is %s, expected at most {capacity:g}, what the {nodes} have together",
+        )
     gpus = demands["num_gpus"][0]
     held = np.array([_gpus_held(demands.values(), gpus, t) for t in cluster.node_types])
-    _require(
-        _least_of_a_controller(held, cluster) < gpus, workload, f"%s GPUs with its num_cpus and "
-        f"memory_gb do not fit on the {nodes}, expected less of them for each GPU", gpus,
-    )  # fmt: skip
+    if workload.has_places:
+        places = Places(workload, cluster)
+        held, wanted = np.where(places.table(), held, 0), workload.num_nodes
+        on_one = np.floor(held * np.maximum(wanted, 1) + CAPACITY) >= gpus
+        able = _least_of_a_controller(on_one.astype(np.float64), cluster)
+        yield _Fault(
+            np.where(wanted > 0, able < wanted, _least_of_a_controller(held, cluster) < gpus),
+            gpus,
+            f"%s GPUs do not fit on the nodes and types of GPU that it asks for, of {nodes}",
+        )
+    yield _Fault(
+        _least_of_a_controller(held, cluster) < gpus,
+        gpus,
+        f"%s GPUs with its num_cpus and memory_gb do not fit on the {nodes}, expected less of them "
+        "for each GPU",
+    )
 
 
 def _gpus_held(
@@ -92,13 +187,6 @@ def _least_of_a_controller(of_type: FloatArray, cluster: Cluster) -> FloatArray:
         for of_controller in np.unique(numbers, axis=1).T.tolist()
     ]
     return np.asarray(np.min(sums, axis=0))
-
-
-def _require(bad: BoolArray, workload: Workload, problem: str, value: FloatArray) -> None:
-    """Raise the error of the first bad job, its value in the place of ``%s``."""
-    if bad.any():
-        job = int(np.argmax(bad))
-        raise InputError(f"job {workload.job_id[job]!r}: {problem % f'{value[job]:g}'}")
 
 
 def _check_shape(performance: TimeTable, cluster: Cluster) -> None:

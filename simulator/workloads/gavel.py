@@ -102,8 +102,9 @@ class GavelJobs(Trace):
     """type of GPU whose rates count"""
 
     file_keys: ClassVar[tuple[str, ...]] = ("throughputs",)
-    columns = COLUMNS
+    reads = COLUMNS
     layout = LAYOUT
+    written = "Gavel's trace"
     example = "LM (batch size 5)\tpython3 main.py\ttext\t--steps\t0\t2000\t2\tstatic\t120.5\t3600\n"
     is_log = False
 
@@ -117,6 +118,7 @@ class GavelJobs(Trace):
             "duration_s": duration_s,
             "due_s": np.where(slo > 0, arrival_s + slo * duration_s, np.inf),
             "job_id": [str(j) for j in range(len(table))],
+            "gpu_type": [self.gpu_type] * len(table),
         }
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from simulator.model.cluster import FloatArray
+from simulator.workloads.table import AskedPlaces
 from simulator.workloads.tables import InputColumn, Table
 from simulator.workloads.trace import Trace
 
@@ -22,39 +20,32 @@ class HeliosJobs(Trace):
 
     kind: Literal["helios"] = "helios"
 
-    columns = (
-        InputColumn("job_id", "", "name of the job", "text", unique=True, gives="job_id"),
+    nodes: AskedPlaces = "any"
+    """whether jobs lie on as many nodes as in the log (node_num), in equal parts"""
+
+    reads = (
+        InputColumn("job_id", "", "name of the job", "text", gives="job_id"),
         InputColumn("user", "", "owner", "text", empty="", gives="user"),
         InputColumn("vc", "", "virtual cluster", "text", required=False, empty="", gives="vc"),
         InputColumn("gpu_num", "", "GPUs", "integer", at_least=0, gives="num_gpus"),
-        InputColumn("submit_time", "", "time of submission", "date", gives="submit_s"),
+        InputColumn("node_num", "", "nodes, read with nodes = as-asked", "integer", required=False,
+                    empty=0.0, at_least=0),
+        InputColumn("submit_time", "", "time of submission", "date", empty=np.nan, gives="submit_s"),
         InputColumn("duration", "s", "time that it ran", "number",
-                    empty=0.0, at_least=0, gives="duration_s"),
-        InputColumn("start_time", "", "begin of the run", "date", required=False, empty=np.nan),
-        InputColumn("end_time", "", "end of the run", "date", required=False, empty=np.nan),
+                    empty=np.nan, at_least=0, gives="duration_s"),
+        InputColumn("start_time", "", "begin of the run", "date", required=False, empty=np.nan,
+                    gives="start_s"),
+        InputColumn("end_time", "", "end of the run", "date", required=False, empty=np.nan,
+                    gives="end_s"),
     )  # fmt: skip
+    written = "a log of Helios or Acme"
     example = """\
 job_id,user,vc,gpu_num,cpu_num,state,submit_time,start_time,end_time,duration,queue
 a,u1,vc1,8,32,COMPLETED,2020-04-01 00:10:00,2020-04-01 00:10:05,2020-04-01 01:10:05,3600,5
 """
 
     def parse(self, table: Table) -> dict[str, Any]:
-        """A job runs from start to end where both are known."""
-        columns = super().parse(table)
-        duration_s, ran_s = columns["duration_s"], self._ran_s(table)
-        return columns | {"duration_s": np.where(_differs(duration_s, ran_s), ran_s, duration_s)}
-
-    def notes(self, table: Table, kept: npt.NDArray[np.bool_]) -> Mapping[str, int]:
-        """Jobs whose duration is another in the log."""
-        differs = _differs(table.numbers("duration"), self._ran_s(table))
-        what = "jobs whose duration is not end_time - start_time, which counts"
-        return {what: int((kept & differs).sum())}
-
-    @staticmethod
-    def _ran_s(table: Table) -> FloatArray:
-        return table.known_dates("end_time") - table.known_dates("start_time")
-
-
-def _differs(duration_s: FloatArray, ran_s: FloatArray) -> npt.NDArray[np.bool_]:
-    """Where both are known and more than the rounding of a second apart."""
-    return (ran_s > 0) & (np.abs(duration_s - ran_s) > 1)
+        """Nodes count where they divide the GPUs."""
+        found, nodes = super().parse(table), table.whole_numbers("node_num")
+        divides = (self.nodes == "as-asked") & (found["num_gpus"] % np.maximum(nodes, 1) == 0)
+        return found | {"num_nodes": np.where(divides, nodes, 0)}

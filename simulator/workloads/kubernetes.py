@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from simulator.arguments import LATEST_S
-from simulator.workloads.records import JsonTrace, as_text, at, each_at
+from simulator.workloads.cells import as_text
+from simulator.workloads.records import JsonTrace, at, each_at
 from simulator.workloads.tables import InputColumn, Table
 
 UNITS = {"m": 1e-3, "": 1.0, "k": 1e3, "Ki": 2.0**10} | {
@@ -32,12 +33,12 @@ class KubernetesJobs(JsonTrace):
 
     kind: Literal["kubernetes"] = "kubernetes"
 
-    columns = (
+    reads = (
         InputColumn("kind", "", "Job or Workload", "text"),
-        InputColumn("name", "", "namespace/name", "text", unique=True, gives="job_id"),
+        InputColumn("name", "", "namespace/name", "text", gives="job_id"),
         InputColumn("creationTimestamp", "", "time of submission", "date", gives="submit_s"),
-        InputColumn("start", "", "begin of the run", "date", empty=np.nan),
-        InputColumn("end", "", "end of the run", "date", empty=np.nan),
+        InputColumn("start", "", "begin of the run", "date", empty=np.nan, gives="start_s"),
+        InputColumn("end", "", "end of the run", "date", empty=np.nan, gives="end_s"),
         InputColumn("gpus", "", "GPUs of all its pods", "integer", empty=0, at_least=0, gives="num_gpus"),
         InputColumn("cpus", "", "CPUs of all its pods", "number", empty=np.nan, at_least=0, gives="num_cpus"),
         InputColumn("memory", "bytes", "memory of all its pods", "number", empty=np.nan,
@@ -64,24 +65,16 @@ class KubernetesJobs(JsonTrace):
         items = each_at(document, "items") or [document]
         return [_row(item) for item in items if at(item, "kind") in ("Job", "Workload")]
 
-    def table(self) -> Table:
+    def table(self, raw: Table) -> Table:
         """The jobs; a Kueue workload beside jobs is of one of them."""
-        table = super().table()
-        jobs = (table.frame["kind"] == "Job").to_numpy(dtype=bool)
-        return table.keep(jobs | ~jobs.any(), "Kueue workloads beside the jobs that they are of")
-
-    def parse(self, table: Table) -> dict[str, Any]:
-        """A job runs from start to end."""
-        ran_s = table.dates("end") - table.dates("start")
-        table.require("end", ~(ran_s < 0), "a time not before the start")
-        return super().parse(table) | {"duration_s": np.nan_to_num(ran_s)}
+        jobs = (raw.frame["kind"] == "Job").to_numpy(dtype=bool)
+        return raw.keep(jobs | ~jobs.any(), "Kueue workloads beside the jobs that they are of")
 
     def left_out(self, table: Table) -> Mapping[str, Any]:
         """Why a job has no run, the first reason that holds."""
         return {
             "never started": np.isnan(table.dates("start")),
             "still run": np.isnan(table.dates("end")),
-            "ask for no GPU": table.whole_numbers("gpus") == 0,
         }
 
 

@@ -11,6 +11,7 @@ from simulator.arguments import MOST_GPUS, MOST_NODES
 from simulator.files.keys import Config, KeyedError, NonNegative, Positive, PositiveInt, at_key
 from simulator.model.cluster import Cluster, NodeType
 from simulator.workloads.catalogs import catalog_names, read_catalog
+from simulator.workloads.gpu_types import GpuTypeName
 
 NodeCount = Annotated[int, Field(ge=1, le=MOST_NODES)]
 GpuCount = Annotated[int, Field(ge=1, le=MOST_GPUS)]
@@ -98,8 +99,10 @@ class Nodes(Partitioned):
     """servers, all equal"""
     gpus_per_node: GpuCount = 8
     """GPUs of a server"""
-    gpu_type: str | None = Field(default=None, examples=["V100"])
-    """type of its GPUs, for [adapt]"""
+    gpu_type: GpuTypeName | None = Field(default=None, examples=["H100"])
+    """type of its GPUs: jobs of fixed demand take as long as there, where the trace or adapt.gpu_type says on which GPUs their durations were taken"""
+    speed: Positive | None = Field(default=None, examples=[2.5])
+    """speed of its GPUs over those that the durations of jobs of fixed demand were taken on, in place of what gpu_type says"""
     cpus_per_node: Positive | None = Field(default=None, examples=[24])
     """CPUs of a server; left out: CPUs do not count"""
     memory_gb_per_node: Positive | None = Field(default=None, examples=[500])

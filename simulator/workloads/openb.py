@@ -20,6 +20,7 @@ from simulator.files.bundled import read_table
 from simulator.files.keys import Positive, at_key
 from simulator.laws import Law, parse_law
 from simulator.model.cluster import Cluster, FloatArray, IntArray
+from simulator.model.places import types_of
 from simulator.model.workload import Workload
 from simulator.statistics import Streams
 from simulator.workloads.pods import WHOLE_GPU, Demands, Machines, shared_cluster, shared_workload
@@ -175,13 +176,21 @@ def some_of(machines: Machines, num_nodes: int, streams: Streams) -> Machines:
 
 
 def fit_somewhere(pods: Demands, machines: Machines) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """``(J,)`` whether some machine has as many GPUs, CPUs and as much memory."""
+    """``(J,)`` whether some machine of a model that will do has as many GPUs, CPUs and as much memory."""
+    models, model_of = np.unique(np.array(machines.model, dtype=str), return_inverse=True)
     kinds = np.unique(
-        np.column_stack([machines.num_gpus, machines.cpu_milli, machines.memory_mib]), axis=0
+        np.column_stack([machines.num_gpus, machines.cpu_milli, machines.memory_mib, model_of]),
+        axis=0,
     )
     asked = (pods.num_gpus, pods.cpu_milli, pods.memory_mib)
-    fits = [a[:, None] <= has for a, has in zip(asked, kinds.T, strict=True)]
-    return np.asarray((fits[0] & fits[1] & fits[2]).any(axis=1))
+    fits = [a[:, None] <= has for a, has in zip(asked, kinds.T, strict=False)]
+    specs = {spec: types_of(spec) for spec in {*pods.gpu_spec}}
+    will_do = {
+        spec: [not types or models[m].lower() in types for m in kinds[:, 3]]
+        for spec, types in specs.items()
+    }
+    of_model = np.array([will_do[spec] for spec in pods.gpu_spec], dtype=np.bool_)
+    return np.asarray((fits[0] & fits[1] & fits[2] & of_model).any(axis=1))
 
 
 def poisson_s(

@@ -9,6 +9,7 @@ scheduled to when it was deleted. Some of the trace's lists have no times; then 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, Self
@@ -20,6 +21,7 @@ from simulator.errors import InputError
 from simulator.files.keys import InputFile, Positive, PositiveInt, at_key
 from simulator.laws import parse_law
 from simulator.model.cluster import Cluster, FloatArray
+from simulator.model.places import BETWEEN, types_of
 from simulator.model.workload import Workload
 from simulator.statistics import Streams
 from simulator.workloads.openb import (
@@ -33,15 +35,15 @@ from simulator.workloads.openb import (
     some_of,
 )
 from simulator.workloads.pods import Machines, shared_cluster, shared_workload
-from simulator.workloads.table import Setting, WorkloadTable
+from simulator.workloads.table import AskedPlaces, Setting, WorkloadTable
 from simulator.workloads.tables import Table
 
 
 class OpenbJobs(WorkloadTable):
     """Pods of Alibaba's openb trace with their parts of GPUs, from its files; brings its nodes.
 
-    Pods without GPUs, those that never ran, and those that fit on none of the machines are left out. So is the
-    GPU model that some pods ask for: they may go to any. `Workload.notes` counts all of these.
+    Pods without GPUs, those that never ran, and those that fit on none of the machines are left out. A pod that asks
+    for GPU models of which there is none may go to any. `Workload.notes` counts all of these.
     """
 
     kind: Literal["openb"] = "openb"
@@ -53,6 +55,8 @@ class OpenbJobs(WorkloadTable):
     """so many of the machines, drawn by the seed; left out: all"""
     max_jobs: PositiveInt | None = Field(default=None, examples=[1000])
     """the first so many pods only"""
+    places: AskedPlaces = "as-asked"
+    """whether pods keep to the GPU models that they ask for"""
     load: Positive | None = Field(default=None, examples=[0.9])
     """offered load; times are drawn then, with duration_s"""
     duration_s: str | None = Field(default=None, examples=["lognormal:3600,cv=2"])
@@ -77,6 +81,8 @@ class OpenbJobs(WorkloadTable):
         streams = setting.streams
         demands = read_pods(self.path)
         machines = _machines(self.nodes, self.num_nodes, streams)
+        asked = demands.gpu_spec
+        demands = replace(demands, gpu_spec=_models(asked, machines, self.places))
         has_gpus, fits = demands.num_gpus > 0, fit_somewhere(demands, machines)
         if law is None:
             created, times_s = _times(self.path)
@@ -101,7 +107,9 @@ class OpenbJobs(WorkloadTable):
             "pods that fit on none of the machines, left out": np.count_nonzero(
                 has_gpus & ran & ~fits
             ),
-            "pods ask for a GPU model, here they take any": sum(map(bool, chosen.gpu_spec)),
+            "pods ask for a GPU model, here they take any": sum(
+                bool(asked[j]) and not demands.gpu_spec[j] for j in kept.tolist()
+            ),
         }
         notes = [f"{self.path}: {count} {what}" for what, count in counts.items() if count]
         workload = shared_workload(chosen, submit_s, times_s)
@@ -111,6 +119,13 @@ class OpenbJobs(WorkloadTable):
     def is_fixed(self) -> bool:
         """Unless times or machines are drawn."""
         return self.load is None and self.num_nodes is None
+
+
+def _models(asked: Sequence[str], machines: Machines, places: AskedPlaces) -> list[str]:
+    """Models that pods ask for, "" where there is none of them."""
+    known = types_of(BETWEEN.join(machines.model_names))
+    here = {text: bool(types_of(text) & known) and places == "as-asked" for text in {*asked}}
+    return [text if here[text] else "" for text in asked]
 
 
 def _machines(nodes: str | Path | None, num_nodes: int | None, streams: Streams) -> Machines:

@@ -9,10 +9,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
 
-from simulator.errors import InputError
+from simulator.errors import InputError, shortened
 from simulator.files.inputs import read_json
 from simulator.model.cluster import FloatArray, IntArray
+from simulator.workloads.bad_rows import TOLD, Bad, BadRows
 from simulator.workloads.tables import InputColumn, Table
 from simulator.workloads.trace import Trace
 
@@ -80,27 +82,36 @@ class PhillyJobs(Trace):
     attempts: bool = False
     """jobs fail where they failed in the log, and run again"""
 
-    columns = COLUMNS
+    reads = COLUMNS
     example = """\
 [{"jobid": "application_1", "submitted_time": "2017-10-01 10:00:00", "status": "Pass",
   "vc": "vc1", "user": "u1", "attempts": [
     {"start_time": "2017-10-01 10:00:10", "end_time": "2017-10-01 11:00:10",
      "detail": [{"ip": "m1", "gpus": ["gpu0", "gpu1"]}]}]}]
 """
-    a_run = "a whole run"
 
     @classmethod
     def likeness(cls, text: str) -> float:
-        """A list of jobs with attempts; in doubt, any JSON."""
-        return 0.5 * (text[:1] in ("[", "{")) + 0.5 * (text[:1] == "[" and '"attempts"' in text)
+        """A list of jobs with attempts."""
+        return float(text[:1] == "[" and '"attempts"' in text)
 
-    def table(self) -> Table:
+    def raw(self) -> Table:
+        """The entries of the list."""
+        import pandas as pd
+
+        entries = read_json(self.path, "Philly's job log in JSON")
+        if not isinstance(entries, list) or not entries:
+            raise InputError(f"{self.path}: no list of jobs, expected Philly's job log in JSON")
+        frame = pd.DataFrame({"entry": pd.Series(entries, dtype=object)})
+        return Table(Path(self.path), COLUMNS, frame, np.arange(1, len(entries) + 1), row="entry")
+
+    def table(self, raw: Table) -> Table:
         """The jobs, without their attempts."""
         import pandas as pd
 
-        jobs = _load(Path(self.path))
-        table = _table(Path(self.path), COLUMNS, jobs, np.arange(len(jobs)))
-        runs = _runs(len(jobs), _attempts(table.path, [job.attempts for job in jobs]))
+        jobs = _jobs(raw)
+        table = _table(raw.path, COLUMNS, jobs, raw.lines)
+        runs = _runs(len(jobs), _attempts(table, [job.attempts for job in jobs]))
         for name, values in runs.items():
             table.frame[name] = pd.Series(values, dtype=object if name == "fails_at" else None)
         return table
@@ -122,6 +133,7 @@ class PhillyJobs(Trace):
             "never started": ~frame["started"].to_numpy(dtype=bool),
             "still run, their last attempt has no end": frame["runs"].to_numpy(dtype=bool),
             "held no GPU": ~frame["held"].to_numpy(dtype=bool),
+            "have no whole run": (frame["duration_s"] == 0).to_numpy(dtype=bool),
         }
 
     def notes(self, table: Table, kept: npt.NDArray[np.bool_]) -> Mapping[str, int]:
@@ -137,25 +149,25 @@ class PhillyJobs(Trace):
         }
 
 
-def _load(path: Path) -> list[_Job]:
-    entries = read_json(path, "Philly's job log in JSON")
-    if not isinstance(entries, list) or not entries:
-        raise InputError(f"{path}: no list of jobs, expected Philly's job log in JSON")
+def _jobs(raw: Table) -> list[_Job]:
+    """The entries as jobs; raises `BadRows` where some are none."""
     try:
-        return TypeAdapter(list[_Job]).validate_python(entries)
+        return TypeAdapter(list[_Job]).validate_python(raw.frame["entry"].tolist())
     except ValidationError as error:
-        problem = error.errors()[0]
-        entry, *keys = problem["loc"]
-        where = f"{path}, entry {int(entry) + 1}"
-        key = ".".join(map(str, keys))
-        if problem["type"] == "missing":
-            raise InputError(
-                f"{where}: {key} is missing, expected it in Philly's job log"
-            ) from None
-        shown = repr(problem["input"])
-        value = shown if len(shown) <= 200 else f"{shown[:200]}.."
-        expected = problem["msg"].replace("Input should be a valid ", "a ").split(" or ")[0]
-        raise InputError(f"{where}: {key or 'job'} is {value}, expected {expected}") from None
+        first = {int(each["loc"][0]): each for each in reversed(error.errors())}
+        bad = np.array(sorted(first))
+        messages = [
+            f"{raw.path}, entry {raw.lines[k]}: {_problem(first[k])}" for k in bad[:TOLD].tolist()
+        ]
+        raise BadRows(Bad("expected Philly's job log", "entry", raw.lines[bad], messages)) from None
+
+
+def _problem(problem: ErrorDetails) -> str:
+    key = ".".join(map(str, problem["loc"][1:]))
+    if problem["type"] == "missing":
+        return f"{key} is missing, expected it in Philly's job log"
+    expected = problem["msg"].replace("Input should be a valid ", "a ").split(" or ")[0]
+    return f"{key or 'job'} is {shortened(repr(problem['input'])[:201])}, expected {expected}"
 
 
 def _table(
@@ -166,13 +178,13 @@ def _table(
     import pandas as pd
 
     frame = pd.DataFrame(texts, dtype=object).replace("None", "")
-    return Table(path, columns, frame, entries + 1, row="entry")
+    return Table(path, columns, frame, entries, row="entry")
 
 
-def _attempts(path: Path, attempts: list[list[_Attempt]]) -> _Attempts:
+def _attempts(jobs: Table, attempts: list[list[_Attempt]]) -> _Attempts:
     owner = np.repeat(np.arange(len(attempts)), [len(of_job) for of_job in attempts])
     rows = [one for of_job in attempts for one in of_job]
-    table = _table(path, ATTEMPTS, rows, owner)
+    table = _table(jobs.path, ATTEMPTS, rows, jobs.lines[owner])
     gpus = [sum(len(machine.gpus) for machine in row.detail or ()) for row in rows]
     return _Attempts(
         owner, table.dates("start_time"), table.dates("end_time"), np.array(gpus, np.int64)
@@ -180,7 +192,7 @@ def _attempts(path: Path, attempts: list[list[_Attempt]]) -> _Attempts:
 
 
 def _runs(count: int, tries: _Attempts) -> dict[str, Any]:
-    """What the attempts of ``count`` jobs come to, a value a job."""
+    """Runs that the attempts of ``count`` jobs come to, a value a job."""
     job, ran_s = tries.job, tries.end_s - tries.start_s
     whole = (ran_s >= 0) & (tries.gpus > 0)
     num_gpus, runs = np.zeros(count, np.int64), np.zeros(count, bool)

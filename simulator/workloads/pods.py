@@ -12,12 +12,12 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from simulator.arguments import checked
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster, FloatArray, IntArray, NodeType
 from simulator.model.fractional import SharedDuration
+from simulator.model.tolerances import PART_OF_A_GPU
 from simulator.model.workload import Workload
 from simulator.schema import taken
 
@@ -107,13 +107,7 @@ class Machines:
 
 def whole_gpus(gpus: FloatArray) -> IntArray:
     """``(J,)`` GPUs of jobs, parts rounded up."""
-    return np.minimum(np.ceil(gpus - 1e-9), 2**53).astype(np.int64)
-
-
-def in_whole_gpus(gpus: FloatArray, kept: npt.NDArray[np.bool_]) -> dict[str, int]:
-    """The note on jobs whose GPUs `whole_gpus` rounds up."""
-    parts = np.abs(gpus - np.round(gpus)) > 1e-9
-    return {"jobs with a part of a GPU, counted as a whole one": int((kept & parts).sum())}
+    return np.minimum(np.ceil(gpus - PART_OF_A_GPU), 2**53).astype(np.int64)
 
 
 def shared_workload(demands: Demands, submit_s: FloatArray, duration_s: FloatArray) -> Workload:
@@ -128,6 +122,7 @@ def shared_workload(demands: Demands, submit_s: FloatArray, duration_s: FloatArr
         performance=SharedDuration(duration_s[jobs], demands.num_gpus, part=part),
         num_cpus=demands.cpu_milli / 1000,
         memory_gb=np.asarray(demands.memory_mib * GB_PER_MIB, dtype=np.float64),
+        gpu_types=demands.gpu_spec,
         notes=(f"{left_out} jobs without a GPU, left out",) if left_out else (),
     )
 

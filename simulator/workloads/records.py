@@ -2,7 +2,7 @@
 
 class Mine(JsonTrace):
     marks = ('"begun"', '"slots"')
-    columns = (InputColumn("id", "", "name", "text", gives="job_id"), ..)
+    reads = (InputColumn("id", "", "name", "text", gives="job_id"), ..)
 
     def rows(self, document):
         return [{"id": as_text(at(job, "meta.id")), ..} for job in each_at(document, "jobs")]
@@ -10,7 +10,6 @@ class Mine(JsonTrace):
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -21,9 +20,6 @@ from simulator.errors import InputError
 from simulator.files.inputs import read_json
 from simulator.workloads.tables import InputColumn, Table
 from simulator.workloads.trace import Trace
-
-LONGEST = 200
-"""Characters of a value that is no text, as it is shown in a message."""
 
 
 def at(record: Any, path: str) -> Any:
@@ -42,13 +38,6 @@ def each_at(record: Any, path: str) -> list[Any]:
     """The list at a path; empty where there is none."""
     found = at(record, path)
     return found if isinstance(found, list) else []
-
-
-def as_text(value: Any) -> str:
-    """A value as a CSV file would have it."""
-    if value is None:
-        return ""
-    return value.strip() if isinstance(value, str) else json.dumps(value)[:LONGEST]
 
 
 def records_table(
@@ -82,10 +71,10 @@ class JsonTrace(Trace):
         """A row a job, texts by column; empty where the document is of another kind."""
         raise NotImplementedError
 
-    def table(self) -> Table:
+    def raw(self) -> Table:
         """The jobs; raises InputError where there are none."""
         path = Path(self.path)
         rows = self.rows(read_json(path, self.written))
         if not rows:
             raise InputError(f"{path}: no list of jobs, expected {self.written}")
-        return records_table(path, self.columns, rows)
+        return records_table(path, self.reads, rows)

@@ -8,17 +8,18 @@ A package adds a kind by an entry point, which names it:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
 from simulator.errors import InputError
-from simulator.files.inputs import read_input
 from simulator.model.workload import Workload
 from simulator.plugins import installed, table_of
 from simulator.workloads.andreas import AndreasJobs
 from simulator.workloads.authors import InstanceJobs
+from simulator.workloads.cells import beginning
 from simulator.workloads.elastic import ElasticJobs
 from simulator.workloads.elasticflow import ElasticflowJobs
 from simulator.workloads.gavel import TrainingJobs
@@ -65,14 +66,22 @@ def recognised(path: Path) -> str:
     Raises
     ------
     InputError
-        No such file.
+        No such file, or JSON of no format.
     """
     if path.is_dir():
         return "instance"
-    text = read_input(path, "a file of jobs").decode("utf-8-sig", errors="replace").lstrip()
-    alike = {name: table.likeness(text[:100_000]) for name, table in formats().items()}
+    text = beginning(path, "a file of jobs")
+    alike = {name: table.likeness(text) for name, table in formats().items()}
     best = max(alike, key=alike.__getitem__)
-    return best if alike[best] >= 0.5 else "csv"  # whose reader says what is missing
+    if alike[best] >= 0.5:
+        return best
+    if text[:1] in ("[", "{"):
+        keys = ", ".join(dict.fromkeys(re.findall(r'"([^"\n]{1,40})"\s*:', text[:10_000])[:8]))
+        raise InputError(
+            f"{path}: JSON with the keys {keys or 'of none'}: no format of jobs is recognised; formats: "
+            f"{', '.join(alike)}"
+        )
+    return "csv"  # whose reader says what is missing
 
 
 def read_jobs(path: str | Path, kind: str | None = None) -> Workload:

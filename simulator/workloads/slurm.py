@@ -12,9 +12,18 @@ import numpy as np
 from simulator.errors import InputError
 from simulator.files.inputs import read_input
 from simulator.model.cluster import FloatArray
+from simulator.workloads.following import NOT_CARRIED_OUT, following
 from simulator.workloads.records import records_table
 from simulator.workloads.slurm_json import slurm_rows
-from simulator.workloads.slurm_text import UNLIMITED, amount_of, gpus_of, seconds_of
+from simulator.workloads.slurm_text import (
+    UNLIMITED,
+    amount_of,
+    gpu_type_of,
+    gpus_of,
+    seconds_of,
+    types_of,
+)
+from simulator.workloads.table import AskedPlaces
 from simulator.workloads.tables import InputColumn, Table
 from simulator.workloads.trace import Trace
 
@@ -32,7 +41,7 @@ class SlurmJobs(Trace):
 
     Steps (``1001.batch``) are no jobs. Jobs that never started, still run, held no GPU, or ended as they
     started are left out and counted in `Workload.notes`; in their rows, what is no date is not known.
-    The rows of a requeued job (``-D``) are jobs of their own: ``1001``, ``1001.again1``.
+    The rows of a requeued job (``-D``) are jobs of their own.
     """
 
     kind: Literal["slurm"] = "slurm"
@@ -41,8 +50,11 @@ class SlurmJobs(Trace):
     waits_from: Literal["submit", "eligible"] = "submit"
     """from when a job waits: from its submission, or from when it could start (Eligible)"""
 
-    columns = (
-        InputColumn("JobID", "", "number of the job", "text"),
+    nodes: AskedPlaces = "any"
+    """whether jobs lie on as many nodes as ReqTRES says (node=2), in equal parts"""
+
+    reads = (
+        InputColumn("JobID", "", "number of the job", "text", gives="job_id"),
         InputColumn("Submit", "", "time of submission", "date", empty=np.nan),
         InputColumn("Eligible", "", "from when it could start", "date", required=False, empty=np.nan),
         InputColumn("Start", "", "begin of the run", "date", empty=np.nan),
@@ -57,9 +69,13 @@ class SlurmJobs(Trace):
         InputColumn("AllocGPUS", "", "GPUs, where neither is there", "integer", required=False,
                     empty=0, at_least=0),
         InputColumn("User", "", "owner", "text", required=False, empty="", gives="user"),
+        InputColumn("Account", "", "who pays for it", "text", required=False, empty="", gives="account"),
         InputColumn("Partition", "", "virtual cluster", "text", required=False, empty="", gives="vc"),
+        InputColumn("Dependency", "", "jobs that it follows: afterok:7:8,afterany:9", "text",
+                    required=False, empty=""),
         InputColumn("QOS", "", "quality of service", "text", required=False, empty="", gives="qos"),
     )  # fmt: skip
+    written = "the output of sacct -P"
     example = """\
 JobID|Submit|Start|End|State|AllocTRES|User|Partition
 7|2026-01-05T08:00:00|2026-01-05T08:00:10|2026-01-05T09:00:10|COMPLETED|cpu=8,gres/gpu=2,node=1|u1|gpu
@@ -72,20 +88,23 @@ JobID|Submit|Start|End|State|AllocTRES|User|Partition
             return float('"jobs"' in text and '"tres"' in text and '"submission"' in text)
         return super().likeness(text)
 
-    def table(self) -> Table:
-        """The rows of jobs, without those of their steps; what is unknown is empty."""
+    def raw(self) -> Table:
+        """The rows of the file."""
         path = Path(self.path)
-        if read_input(path, "the output of sacct").lstrip()[:1] == b"{":
-            table = records_table(path, self.columns, slurm_rows(path))
-        else:
-            table = super().table()
-        if not {"AllocTRES", "ReqTRES", "AllocGPUS"} & set(table.frame):
+        beginning = read_input(path, "the output of sacct").lstrip()
+        if beginning[:1] == b"{" and b'"jobs"' in beginning[:100_000]:
+            return records_table(path, self.reads, slurm_rows(path))
+        return super().raw()
+
+    def table(self, raw: Table) -> Table:
+        """The rows of jobs, without those of their steps; what is unknown is empty."""
+        if not {"AllocTRES", "ReqTRES", "AllocGPUS"} & set(raw.frame):
             raise InputError(
-                f"{table.path}: column 'AllocTRES' is missing, expected it (or ReqTRES, AllocGPUS)"
+                f"{raw.path}: column 'AllocTRES' is missing, expected it (or ReqTRES, AllocGPUS)"
             )
-        known = table.frame.where(~table.frame.isin(UNKNOWN), "")
+        known = raw.frame.where(~raw.frame.isin(UNKNOWN), "")
         jobs = ~known["JobID"].str.contains(".", regex=False).to_numpy(dtype=bool)
-        table = replace(table, frame=known).keep(jobs, "rows of steps, which are no jobs")
+        table = replace(raw, frame=known).keep(jobs, "rows of steps, which are no jobs")
         no_run = self._no_run(table)
         for name in DATES:
             if name in table:
@@ -100,35 +119,35 @@ JobID|Submit|Start|End|State|AllocTRES|User|Partition
         table.require("End", ~(end_s < start_s) | no_run, "a time not before Start")
         if self.waits_from == "eligible":
             submit_s = np.fmax(submit_s, table.dates("Eligible"))
-        times: dict[str, int] = {}
-        names = []
-        for name in table.texts("JobID"):
-            times[name] = times.get(name, -1) + 1
-            names.append(f"{name}.again{times[name]}" if times[name] else name)
-        held = self._held(table)
+        held, asked, gpus = self._held(table), table.texts("ReqTRES"), self._gpus(table)
+        nodes = np.nan_to_num(_each(asked, lambda text: amount_of(text, "node")))
+        divides = (self.nodes == "as-asked") & (gpus % np.maximum(nodes, 1) == 0)
         return super().parse(table) | {
-            "job_id": names, "submit_s": submit_s,
-            "duration_s": np.nan_to_num(end_s - start_s), "num_gpus": self._gpus(table),
+            "submit_s": submit_s, "duration_s": end_s - start_s, "num_gpus": gpus,
+            "num_nodes": np.where(divides, nodes, 0).astype(np.int64),
+            "gpu_types": [types_of(text) for text in asked],
+            "after": [following(text)[0] for text in table.texts("Dependency")],
             "requested_s": _limits_s(table, no_run),
             "num_cpus": _each(held, lambda text: amount_of(text, "cpu")),
             "memory_gb": _each(held, lambda text: amount_of(text, "mem") / 1e9),
+            "gpu_type": [gpu_type_of(text) for text in held],
         }  # fmt: skip
 
     def left_out(self, table: Table) -> Mapping[str, Any]:
         """Why a job has no run, the first reason that holds."""
-        start_s, end_s = table.dates("Start"), self._end_s(table)
         return {
-            "never started": np.isnan(start_s),
-            "still run, or their end is unknown": np.isnan(end_s),
-            "held no GPU": self._gpus(table) == 0,
-            "ended as they started": end_s == start_s,
-            "have no time of submission": np.isnan(table.dates("Submit")),
+            "never started": np.isnan(table.dates("Start")),
+            "still run, or their end is unknown": np.isnan(self._end_s(table)),
         }
 
     def notes(self, table: Table, kept: Any) -> Mapping[str, int]:
-        """Jobs whose end is not known."""
+        """Jobs whose end is not known, and dependencies of other kinds."""
         open_ended = kept & np.isnan(table.dates("End"))
-        return {"jobs still run, counted until the last time in the file": int(open_ended.sum())}
+        others = np.array([following(text)[1] > 0 for text in table.texts("Dependency")])
+        return {
+            "jobs still run, counted until the last time in the file": int(open_ended.sum()),
+            NOT_CARRIED_OUT: int((kept & others).sum()),
+        }
 
     def _end_s(self, table: Table) -> FloatArray:
         end_s = table.dates("End")

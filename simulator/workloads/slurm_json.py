@@ -9,7 +9,8 @@ from typing import Any
 
 from simulator.errors import InputError
 from simulator.files.inputs import read_json
-from simulator.workloads.records import as_text, at
+from simulator.workloads.cells import as_text
+from simulator.workloads.records import at
 
 _LATEST = 4_102_444_800
 """2100, as seconds since 1970."""
@@ -37,8 +38,10 @@ def _row(job: Any) -> dict[str, str]:
         "AllocTRES": _resources(at(job, "tres.allocated")),
         "ReqTRES": _resources(at(job, "tres.requested")),
         "User": as_text(at(job, "user")) or as_text(at(job, "association.user")),
+        "Account": as_text(at(job, "account")) or as_text(at(job, "association.account")),
         "Partition": as_text(at(job, "partition")),
         "QOS": as_text(at(job, "qos")),
+        "Dependency": as_text(at(job, "dependency")),
     }  # fmt: skip
 
 

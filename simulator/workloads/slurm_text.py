@@ -30,6 +30,17 @@ def gpus_of(text: str) -> int:
     return of_type.get("", sum(of_type.values()))
 
 
+def gpu_type_of(text: str) -> str:
+    """The type of GPU in a list of resources; "" where none or several are listed."""
+    kinds = {kind for kind, count in _GPUS.findall(text) if kind and int(count)}
+    return kinds.pop() if len(kinds) == 1 else ""
+
+
+def types_of(text: str) -> str:
+    """Types of the GPUs in a list of resources, "a100" or "a100|h100"; "" where it names none."""
+    return "|".join(kind for kind, _ in _GPUS.findall(text) if kind)
+
+
 def amount_of(text: str, name: str) -> float:
     """Number of a resource ("cpu"), bytes where it has a unit of memory ("mem=64G"); NaN where it is not listed."""
     given = dict(part.partition("=")[::2] for part in text.split(","))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from simulator.model.cluster import FloatArray
+from simulator.model.workload import Dependency
 from simulator.workloads.tables import InputColumn, Layout, Table
 from simulator.workloads.trace import Trace
 
@@ -30,8 +30,8 @@ COLUMNS = tuple(
         ("executable", "", "not read"),
         ("queue", "", "virtual cluster"),
         ("partition", "", "not read"),
-        ("preceding_job", "", "not carried out; a note counts those that have one"),
-        ("think_time", "s", "not read"),
+        ("preceding_job", "", "job that it follows"),
+        ("think_time", "s", "time after the end of that job until it is submitted"),
     )
 )
 """The 18 numbers of a line, in order; -1 stands for unknown."""
@@ -47,7 +47,7 @@ class SwfJobs(Trace):
 
     kind: Literal["swf"] = "swf"
 
-    columns = COLUMNS
+    reads = COLUMNS
     layout = Layout(
         "18 numbers (SWF)", {18: [c.name for c in COLUMNS]}, separator=None, comment=";"
     )
@@ -56,31 +56,33 @@ class SwfJobs(Trace):
 1 100 5 60 4 -1 -1 4 60 -1 1 7 1 -1 2 -1 -1 -1
 """
 
-    def table(self) -> Table:
+    def table(self, raw: Table) -> Table:
         """The rows of jobs, without the parts of those that have a row for the whole."""
-        table = super().table()
-        job, part = table.numbers("job"), np.isin(table.numbers("status"), (2, 3, 4))
-        return table.keep(
+        job, part = raw.numbers("job"), np.isin(raw.numbers("status"), (2, 3, 4))
+        return raw.keep(
             ~(part & np.isin(job, job[~part])),
             "rows of parts of checkpointed jobs, which count once",
         )
 
-    def notes(self, table: Table, kept: npt.NDArray[np.bool_]) -> Mapping[str, int]:
-        """Dependencies, which are not carried out."""
-        after = kept & (table.numbers("preceding_job") > 0)
-        return {"jobs depend on a preceding job, which is not carried out": int(after.sum())}
-
     def parse(self, table: Table) -> dict[str, Any]:
-        """Numbers as names; a number that occurs twice names no job."""
+        """Numbers as names; what is negative is not known."""
         values = {c.name: table.numbers(c.name) for c in COLUMNS}
         gpus = np.where(values["processors"] > 0, values["processors"], values["requested"])
         names = [f"{job:.0f}" for job in values["job"]]
-        if len(set(names)) < len(names):
-            names = [f"{name}.{i}" for i, name in enumerate(names)]
         user, vc = ([f"{v:.0f}" if v >= 0 else "" for v in values[c]] for c in ("user", "queue"))
-        asked_s = values["requested_time"]
+        asked_s, before = values["requested_time"], values["preceding_job"]
+        think_s = np.maximum(values["think_time"], 0)
         return {
             "requested_s": np.where(asked_s > 0, asked_s, np.nan),
-            "job_id": names, "submit_s": values["submit"], "duration_s": values["run"],
-            "num_gpus": gpus.astype(np.int64), "user": user, "vc": vc,
+            "job_id": names,
+            "submit_s": _known(values["submit"]), "duration_s": _known(values["run"]),
+            "num_gpus": gpus, "user": user, "vc": vc,
+            "after": [
+                [Dependency(f"{job:.0f}", think)] if job > 0 else []
+                for job, think in zip(before.tolist(), think_s.tolist(), strict=True)
+            ],
         }  # fmt: skip
+
+
+def _known(values: FloatArray) -> FloatArray:
+    return np.where(values < 0, np.nan, values)

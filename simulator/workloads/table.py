@@ -31,6 +31,8 @@ from simulator.workloads.machines import Machines
 JobCount = Annotated[int, Field(ge=1, le=MOST_JOBS)]
 Split = Annotated[list[NonNegative], Field(min_length=3, max_length=3)]
 
+AskedPlaces = Literal["as-asked", "any"]
+
 Made = Workload | tuple[Workload, Cluster]
 """The jobs, or the jobs and the machines that they bring."""
 

@@ -5,40 +5,68 @@
     table = Table.read("jobs.csv", JOBS)
     table.numbers("duration_s")       # or one line: file, line, column, value, what was expected
 
-Commas, semicolons, tabs or bars between fields, byte-order marks, Windows line ends, blanks around names and values, empty lines and gzip are
-tolerated; names are compared without case and punctuation.
+Commas, semicolons, tabs or bars between fields, Parquet, JSON lines, byte-order marks, Windows line ends, blanks around names and values,
+empty lines and gzip are tolerated; names are compared without case and punctuation, and may end in a unit.
 """
 
 from __future__ import annotations
 
-import csv
 import difflib
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from io import BytesIO
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from simulator.arguments import LATEST_S
-from simulator.errors import InputError
-from simulator.files.inputs import read_input
+from simulator.errors import InputError, meant
+from simulator.files.keys import KeyedError
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.schema import Column, Values
+from simulator.workloads.bad_rows import TOLD, Bad, BadRows
+from simulator.workloads.cells import read_cells, read_lines, separator_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_COLUMNS = 10_000
-SEPARATORS = (",", ";", "\t", "|")
+
+class MissingColumns(InputError):
+    """A file lacks columns that it must have.
+
+    Attributes
+    ----------
+    names : of the columns.
+    has : whether it has some of those that are looked for.
+    """
+
+    def __init__(self, path: Path, names: Sequence[str], titles: Sequence[str], has: bool) -> None:
+        found = ", ".join(filter(None, titles))
+        super().__init__(f"{path}: column {names[0]!r} is missing, found {found}")
+        self.names, self.has = names, has
+
+
 EXACT = 2**53
 """Whole numbers below it are exact as doubles."""
-_FIELDS = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
-_DATE = r"(19|20|21)\d\d-[\dTZ:. +-]+"
+UNKNOWN = ("None", "none", "Unknown", "N/A", "NA", "NaN", "nan", "NaT", "null", "NULL", "<NA>")
+"""What stands for a number or a time that is not known."""
+UNITS: Mapping[str, Mapping[str, float]] = {
+    "s": {
+        unit: seconds
+        for names, seconds in (
+            ("ms milliseconds", 1e-3), ("s sec secs seconds", 1.0), ("min mins minutes", 60.0),
+            ("h hr hrs hours", 3600.0), ("d days", 86_400.0),
+        )
+        for unit in names.split()
+    },
+    "GB": {"mb": 1e-3, "gb": 1.0, "tb": 1e3, "mib": 2**20 / 1e9, "gib": 2**30 / 1e9},
+}  # fmt: skip
+"""Endings of a name by the unit of its column, each in that unit."""
+_DATE = r"(19|20|21)\d\d([-/])[\d/TZ:. +-]+"
+_SPAN = re.compile(r"(?:(\d{1,6})(?:-| days? ))?(\d{1,6}):(\d\d):(\d\d(?:\.\d{1,9})?)", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -53,8 +81,9 @@ class InputColumn(Column):
     not_before : column with a time that this one does not precede.
     unique : no text occurs twice.
     choices : the texts that may stand there; empty: any.
-    aliases : other names under which the column may be found.
+    aliases : other names under which the column may be found, the likeliest first.
     gives : column of `simulator.model.workload.Workload` that a trace has from it, or duration_s, or num_gpus.
+    or_else : a column that will do in its place, where it is required.
     per : of the file's unit, so many make one of that column.
     """
 
@@ -70,6 +99,7 @@ class InputColumn(Column):
     aliases: tuple[str, ...] = ()
     gives: str = ""
     per: float = 1.0
+    or_else: str = ""
 
     def __post_init__(self) -> None:
         """Seconds are below what a clock resolves."""
@@ -82,6 +112,7 @@ class InputColumn(Column):
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         kinds = {"text": "a text", "date": "a date and time", "integer": "a whole number"}
+        others = {"time": ", or a date and time", "duration": ", or H:MM:SS"}
         bounds = [
             f"{name} {bound:g}"
             for name, bound in (
@@ -92,7 +123,16 @@ class InputColumn(Column):
             )
             if math.isfinite(bound)
         ]
-        return " ".join([kinds.get(self.type, "a number"), *bounds])
+        return " ".join([kinds.get(self.type, "a number"), *bounds]) + others.get(self.type, "")
+
+    def spellings(self) -> Iterator[tuple[str, float]]:
+        """Plain names under which the column may be found, and the factor of the unit that they end in."""
+        units = UNITS.get(self.unit, {})
+        own = _plain(self.unit)
+        for name in map(_plain, (self.name, *self.aliases)):
+            yield name, 1.0
+            if self.aliases:  # else the format has names of its own
+                yield from ((name.removesuffix(own) + unit, per) for unit, per in units.items())
 
     def allows(self, values: FloatArray) -> npt.NDArray[np.bool_]:
         """``(R,)`` which values are finite numbers inside the bounds, whole ones where expected."""
@@ -128,9 +168,11 @@ class Layout:
         fields = first.split(self.separator if self.names else separator_of(first))
         if self.names:
             return float(len(fields) in self.names or text.startswith(self.comment))
-        header = {_plain(name) for name in fields}
-        wanted = [_plain(column.name) for column in columns if column.required]
-        return sum(name in header for name in wanted) / len(wanted)
+        found, _ = _spelt(fields, columns)
+        wanted = [(c.name, c.name if c.name in found else c.or_else) for c in columns if c.required]
+        named = [(name, fields[found[has]]) for name, has in wanted if has in found]
+        exact = sum(_plain(name) == _plain(title) for name, title in named)
+        return (exact + 0.9 * (len(named) - exact)) / len(wanted)
 
 
 HEADER = Layout()
@@ -150,59 +192,90 @@ class Table:
     titles : the file's spelling of each column, where it is another.
     row : word for a row in messages ("line").
     dropped : rows that were left out: words, and how many.
+    units : factor of the numbers of each column whose title ends in a unit of its own.
+    bad : rows that cannot be read, and are left out.
     """
 
     path: Path
     columns: Sequence[InputColumn]
     frame: pd.DataFrame
     lines: IntArray
-    ignored: list[str] = field(default_factory=list)
-    titles: dict[str, str] = field(default_factory=dict)
+    ignored: Sequence[str] = ()
+    titles: Mapping[str, str] = field(default_factory=dict)
     row: str = "line"
     dropped: Mapping[str, int] = field(default_factory=dict)
+    units: Mapping[str, float] = field(default_factory=dict)
+    bad: tuple[Bad, ...] = ()
 
     @classmethod
     def read(
         cls, path: str | Path, columns: Sequence[InputColumn], layout: Layout = HEADER
     ) -> Table:
-        """Read a file, by default CSV whose first line names its columns.
+        """Read a file, by default one whose first line names its columns.
 
         Raises InputError: a file that cannot be read or is empty, a missing, misspelt or double column,
         a line with too many fields.
+        """
+        table = cls.of_file(path, columns, layout)
+        for bad in table.bad:
+            raise BadRows(bad)
+        return table
+
+    @classmethod
+    def of_file(
+        cls,
+        path: str | Path,
+        columns: Sequence[InputColumn],
+        layout: Layout = HEADER,
+        given: Mapping[str, str] | None = None,
+    ) -> Table:
+        """As `read`, but rows that are none are in ``bad``.
+
+        Parameters
+        ----------
+        given : titles of the file by name of a column; "": the file has no such column.
         """
         path = Path(path)
         if layout.names:
             return cls._without_header(path, columns, layout)
         required = ", ".join(c.name for c in columns if c.required)
-        cells, lines = read_cells(path, f"a header line with {required}", None)
-        header = [str(name) for name in cells.iloc[0]]
-        found, ignored = _match(path, header, columns)
-        frame = cells.iloc[1:][[cells.columns[i] for i in found.values()]]
-        frame = frame.set_axis(list(found), axis=1).reset_index(drop=True)
-        if frame.empty:
+        cells = read_cells(path, f"a header line with {required}")
+        chosen = _chosen(cells.titles, columns, given or {})
+        found, units, ignored = _match(path, cells.titles, columns, chosen)
+        if cells.frame.empty and not cells.bad:
             raise InputError(f"{path}: has no rows, expected at least one below the header")
-        titles = {name: header[i] for name, i in found.items()}
-        return cls(path, columns, frame, lines[1:], ignored, titles)
+        frame = cells.frame[[cells.frame.columns[i] for i in found.values()]]
+        titles = {name: cells.titles[i] for name, i in found.items()}
+        return cls(
+            path, columns, frame.set_axis(list(found), axis=1), cells.lines, ignored, titles,
+            cells.row, units=units, bad=cells.bad,
+        )  # fmt: skip
 
     @classmethod
     def _without_header(cls, path: Path, columns: Sequence[InputColumn], layout: Layout) -> Table:
         import pandas as pd
 
-        cells, lines = read_cells(path, layout.expected, "\x1f", csv.QUOTE_NONE)
-        texts = cells.iloc[:, 0]
-        kept = ~texts.str.startswith(layout.comment).to_numpy(dtype=bool)
-        rows = [[f.strip() for f in text.split(layout.separator)] for text in texts[kept]]
+        texts, lines = read_lines(path, layout.expected)
+        kept = [not text.startswith(layout.comment) for text in texts]
+        rows = [
+            [f.strip() for f in text.split(layout.separator)]
+            for text, is_row in zip(texts, kept, strict=True)
+            if is_row
+        ]
         if not rows:
             raise InputError(f"{path}: no job, expected lines of {layout.expected}")
-        names = layout.names.get(len(rows[0]))
-        for row, line in zip(rows, lines[kept], strict=True):
-            if names is None or len(row) != len(names):
-                raise InputError(
-                    f"{path}, line {line}: {len(row)} fields, expected {layout.expected}"
-                )
-        return cls(
-            path, columns, pd.DataFrame(rows, columns=list(names or ()), dtype=object), lines[kept]
-        )
+        lines = lines[np.array(kept)]
+        names = next((layout.names[len(row)] for row in rows if len(row) in layout.names), ())
+        good = np.array([len(row) == len(names) for row in rows])
+        bad = np.flatnonzero(~good)
+        messages = [
+            f"{path}, line {lines[k]}: {len(rows[k])} fields, expected {layout.expected}"
+            for k in bad[:TOLD].tolist()
+        ]
+        wrong = (Bad(f"expected {layout.expected}", "line", lines[bad], messages),)
+        rows = [row for row, is_good in zip(rows, good.tolist(), strict=True) if is_good]
+        frame = pd.DataFrame(rows, columns=list(names), dtype=object)
+        return cls(path, columns, frame, lines[good], bad=wrong if len(bad) else ())
 
     def __contains__(self, name: str) -> bool:
         return name in self.frame.columns
@@ -212,31 +285,28 @@ class Table:
 
     def error(self, row: int, name: str, expected: str) -> InputError:
         """The error about one value."""
+        return InputError(self._message(row, name, expected))
+
+    def _message(self, row: int, name: str, expected: str) -> str:
         value = self.frame[name].iloc[row]
         shown = repr(value) if value else "empty"
         title = self.titles.get(name, name)
         where = f"{self.path}, {self.row} {self.lines[row]}"
-        return InputError(f"{where}: {title} is {shown}, expected {expected}")
+        return f"{where}: {title} is {shown}, expected {expected}"
 
     def require(self, name: str, good: npt.NDArray[np.bool_], expected: str) -> None:
-        """Raise the error of the first row that is not good."""
+        """Raise `BadRows` where some rows are not good."""
         if not good.all():
-            raise self.error(int(np.argmin(good)), name, expected)
+            bad = np.flatnonzero(~good)
+            messages = [self._message(row, name, expected) for row in bad[:TOLD].tolist()]
+            reason = f"{self.titles.get(name, name)}: expected {expected}"
+            raise BadRows(Bad(reason, self.row, self.lines[bad], messages))
 
     def keep(self, rows: npt.NDArray[np.bool_], others: str = "") -> Table:
         """The rows that are true; with words, the others are counted in ``dropped``."""
         dropped = dict(self.dropped) | ({others: int((~rows).sum())} if others else {})
         frame = self.frame.loc[rows].reset_index(drop=True)
-        return Table(
-            self.path,
-            self.columns,
-            frame,
-            self.lines[rows],
-            self.ignored,
-            self.titles,
-            self.row,
-            dropped,
-        )
+        return replace(self, frame=frame, lines=self.lines[rows], dropped=dropped)
 
     def texts(self, name: str) -> list[str]:
         """A column of texts."""
@@ -262,12 +332,14 @@ class Table:
         column = self._column(name)
         if name not in self:
             return np.full(len(self), column.empty, dtype=np.float64)
-        texts = self.frame[name]
+        texts, blank = self._known(name)
         parsed = pd.to_numeric(texts, errors="coerce")
         values = parsed.to_numpy(dtype=np.float64, na_value=np.nan).copy()
+        if column.type == "duration":
+            values[np.isnan(values)] = [_span_s(text) for text in texts[np.isnan(values)]]
+        values *= self.units.get(name, 1.0)
         good = column.allows(values)
         if column.empty is not None:
-            blank = (texts == "").to_numpy(dtype=bool)
             values[blank] = column.empty
             good |= blank
         self.require(name, good, column.expected)
@@ -279,8 +351,10 @@ class Table:
     def values(self, name: str) -> Values:
         """A column by its type, in the unit of the column that it gives."""
         column = self._column(name)
-        if column.type in ("text", "date"):
-            return self.texts(name) if column.type == "text" else self.dates(name)
+        if column.type == "text":
+            return self.texts(name)
+        if column.type in ("date", "time"):
+            return self.dates(name) if column.type == "date" else self.times(name)
         if column.type == "integer" and column.per == 1:
             return self.whole_numbers(name)
         return self.numbers(name) / column.per
@@ -292,11 +366,30 @@ class Table:
     def dates(self, name: str) -> FloatArray:
         """``(R,)`` seconds since 1970 of a column of dates, in UTC where no zone is given."""
         column, seconds = self._column(name), self.known_dates(name)
+        if name not in self:
+            return np.full(len(self), column.empty, dtype=np.float64)
         good = np.isfinite(seconds)
         if column.empty is not None:
-            good |= np.array(self.frame[name] == "") if name in self else True
+            blank = self._known(name)[1]
+            seconds[blank] = column.empty
+            good |= blank
         self.require(name, good, column.expected)
         return seconds
+
+    def is_dated(self, name: str) -> bool:
+        """Whether a column of times holds dates: whether the first value that is known is one."""
+        if name not in self:
+            return False
+        texts, blank = self._known(name)
+        return bool(texts[~blank].head(1).str.fullmatch(_DATE).any())
+
+    def is_known(self, name: str) -> bool:
+        """Whether a column has a value that is known."""
+        return name in self and not self._known(name)[1].all()
+
+    def times(self, name: str) -> FloatArray:
+        """``(R,)`` seconds of a column of dates, since 1970, or of numbers."""
+        return self.dates(name) if self.is_dated(name) else self.numbers(name)
 
     def known_dates(self, name: str) -> FloatArray:
         """``(R,)`` seconds since 1970, NaN where a value is no date or the file has no such column."""
@@ -307,9 +400,15 @@ class Table:
         texts = self.frame[name]
         # pandas takes "3600" for a year and "now" for a time, and cannot subtract what is so far away.
         shaped = texts.where(texts.str.fullmatch(_DATE).fillna(False).astype(bool))
+        shaped = shaped.str.replace("/", "-", regex=False)
         parsed = pd.to_datetime(shaped, errors="coerce", format="ISO8601", utc=True)
         seconds = (parsed - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(seconds=1)
-        return np.asarray(seconds, dtype=np.float64)
+        return np.array(seconds, dtype=np.float64)
+
+    def _known(self, name: str) -> tuple[pd.Series[str], npt.NDArray[np.bool_]]:
+        """The texts of a column, and which of them stand for what is not known."""
+        texts = self.frame[name]
+        return texts, texts.isin(("", *UNKNOWN)).to_numpy(dtype=bool)
 
     def _column(self, name: str) -> InputColumn:
         column = next(c for c in self.columns if c.name == name)
@@ -318,60 +417,13 @@ class Table:
         return column
 
 
-def read_cells(
-    path: Path,
-    expected: str,
-    separator: str | None = ",",
-    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL,
-) -> tuple[pd.DataFrame, IntArray]:
-    """All fields of a file as stripped text, without empty lines; and their line numbers.
-
-    ``separator`` None: the one that the first line shows. Nothing is quoted between bars (Slurm).
-
-    Raises InputError: a file that cannot be read, is empty, or has a line with too many fields.
-    """
-    import pandas as pd
-
-    content = read_input(path, expected)
-    if separator is None:
-        first = content.lstrip().partition(b"\n")[0].decode("utf-8", errors="replace")
-        separator = separator_of(first)
-        quoting = csv.QUOTE_NONE if separator == "|" else quoting
-    columns = content.partition(b"\n")[0].count(separator.encode()) + 1
-    if columns > MOST_COLUMNS:
-        raise InputError(f"{path}: has {columns:,} columns, expected at most {MOST_COLUMNS:,}")
-    try:
-        cells = pd.read_csv(
-            BytesIO(content), sep=separator, header=None, dtype=str, na_filter=False,
-            skip_blank_lines=False, encoding="utf-8-sig", quoting=quoting,
-        )  # fmt: skip
-    except pd.errors.EmptyDataError:
-        raise InputError(f"{path}: is empty, expected {expected}") from None
-    except pd.errors.ParserError as error:
-        raise InputError(f"{path}{_parser_problem(error)}") from None
-    except (UnicodeDecodeError, ValueError, OverflowError) as error:
-        why = " ".join(str(error).split())
-        raise InputError(f"{path}: cannot be read ({why}), expected {expected}") from None
-    cells = cells.fillna("").apply(lambda column: column.str.strip())
-    if separator == ";":  # as spreadsheets write where the comma is the decimal point
-        cells = cells.replace(r"^([+-]?\d+),(\d+)$", r"\1.\2", regex=True)
-    full = (cells != "").any(axis=1).to_numpy(dtype=bool)
-    if not full.any():
-        raise InputError(f"{path}: is empty, expected {expected}")
-    return cells.loc[full].reset_index(drop=True), np.flatnonzero(full).astype(np.int64) + 1
-
-
-def separator_of(header: str) -> str:
-    """The separator of a header line: the most frequent of comma, semicolon, tab and bar."""
-    return max(SEPARATORS, key=header.count)
-
-
-def _parser_problem(error: Exception) -> str:
-    found = _FIELDS.search(str(error))
+def _span_s(text: str) -> float:
+    """Seconds of "1:30:00", "1-02:00:00" or "1 days 02:00:00"; NaN of anything else."""
+    found = _SPAN.fullmatch(text)
     if found is None:
-        return f": not a table ({str(error).strip()})"
-    expected, line, saw = found.groups()
-    return f", line {line}: {saw} fields, expected {expected}"
+        return math.nan
+    days, hours, minutes, seconds = (float(part or 0) for part in found.groups())
+    return days * 86_400 + hours * 3600 + minutes * 60 + seconds
 
 
 def _plain(name: str) -> str:
@@ -379,34 +431,81 @@ def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
-def _match(
-    path: Path, header: Sequence[str], columns: Sequence[InputColumn]
-) -> tuple[dict[str, int], list[str]]:
-    """Index of each known column, and the columns that are not known."""
-    proper = {_plain(alias): c.name for c in columns for alias in (c.name, *c.aliases)}
+def _spelt(
+    titles: Sequence[str], columns: Sequence[InputColumn], taken: Sequence[int] = ()
+) -> tuple[dict[str, int], dict[str, float]]:
+    """Index of the title that is likeliest each column's, without those that are taken; and factors of units."""
+    at: dict[str, int] = {}
+    for i, title in enumerate(titles):
+        if i not in taken:
+            at.setdefault(_plain(title), i)
+    at.pop("", None)
     found: dict[str, int] = {}
-    unknown: list[str] = []
-    for i, title in enumerate(header):
-        name = proper.get(_plain(title))
-        if name in found:
-            raise InputError(f"{path}: column {name!r} occurs twice, expected once")
-        if name is not None:
-            found[name] = i
-        elif title:
-            unknown.append(title)
+    units: dict[str, float] = {}
+    own = {_plain(column.name) for column in columns}
     for column in columns:
+        for name, per in column.spellings():
+            if name in at and (name == _plain(column.name) or name not in own):
+                found[column.name] = at.pop(name)
+                units[column.name] = per
+                break
+    return found, units
+
+
+def _chosen(
+    titles: Sequence[str], columns: Sequence[InputColumn], given: Mapping[str, str]
+) -> dict[str, int]:
+    """Index of the title of each column that a user names, -1 where he says that there is none."""
+    spelt = {name: c.name for c in reversed(columns) for name, _ in c.spellings()}
+    spelt |= {_plain(c.name): c.name for c in columns}
+    found: dict[str, int] = {}
+    for name, title in given.items():
+        key = f"workload.columns.{name}"
+        column = spelt.get(_plain(name))
+        if column is None:
+            raise KeyedError(key, f"unknown column, {meant(name, [c.name for c in columns])}")
+        if title and title not in titles:
+            raise KeyedError(key, f"got {title!r}, {meant(title, [t for t in titles if t])}")
+        found[column] = titles.index(title) if title else -1
+    return found
+
+
+def _match(
+    path: Path, titles: Sequence[str], columns: Sequence[InputColumn], chosen: Mapping[str, int]
+) -> tuple[dict[str, int], dict[str, float], list[str]]:
+    """Index of each known column, factors of their units, and the titles that are not known.
+
+    Parameters
+    ----------
+    chosen : the indices that are given, -1: none.
+    """
+    plain = [_plain(title) for title in titles]
+    for column in columns:
+        if plain.count(_plain(column.name)) > 1 and column.name not in chosen:
+            raise InputError(f"{path}: column {column.name!r} occurs twice, expected once")
+    rest = [column for column in columns if column.name not in chosen]
+    found, units = _spelt(titles, rest, [*chosen.values()])
+    for name, i in chosen.items():
+        if i >= 0:
+            column = next(c for c in columns if c.name == name)
+            found[name] = i
+            units[name] = dict(column.spellings()).get(plain[i], 1.0)
+    used = {*found.values()}
+    unknown = [title for i, title in enumerate(titles) if title and i not in used]
+    missing = [
+        c.name for c in rest if c.required and c.name not in found and c.or_else not in found
+    ]
+    for column in rest:
         if column.name not in found:
+            likeness = 0.75 if column.required else 0.85
             close = difflib.get_close_matches(
-                _plain(column.name), [_plain(t) for t in unknown], 1, 0.75
+                _plain(column.name), [_plain(t) for t in unknown], 1, likeness
             )
-            meant = next((t for t in unknown if close and _plain(t) == close[0]), None)
-            if meant is not None:
+            like = next((t for t in unknown if close and _plain(t) == close[0]), None)
+            if like is not None:
                 raise InputError(
-                    f"{path}: column {meant!r} is not known, did you mean {column.name!r}?"
+                    f"{path}: column {like!r} is not known, did you mean {column.name!r}?"
                 )
-            if column.required:
-                raise InputError(
-                    f"{path}: column {column.name!r} is missing, found "
-                    f"{', '.join(filter(None, header))}"
-                )
-    return found, unknown
+            if column.name in missing:
+                raise MissingColumns(path, missing, titles, bool(found))
+    return found, {name: per for name, per in units.items() if per != 1.0}, unknown

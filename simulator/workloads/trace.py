@@ -4,7 +4,7 @@ class Mine(Trace):
     "Jobs of a log of mine."
 
     kind: Literal["mine"] = "mine"
-    columns = (InputColumn("name", "", "name", "text", gives="job_id"), ..)
+    reads = (InputColumn("name", "", "name", "text", gives="job_id"), ..)
     example = "name,begun,ran_min,gpus\\na,0,60,2\\n"
 """
 
@@ -13,68 +13,94 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
 from simulator.errors import InputError
-from simulator.files.keys import InputFile, KeyedError, NonNegative, PositiveInt
+from simulator.files.keys import InputFile, KeyedError
 from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.fractional import SharedDuration
 from simulator.model.performance import FixedDuration, JobTimes
+from simulator.model.tolerances import PART_OF_A_GPU
 from simulator.model.workload import Workload
-from simulator.schema import Values, taken
+from simulator.schema import taken
+from simulator.workloads.bad_rows import Bad, BadRows, skipped, told
+from simulator.workloads.cells import container_of
+from simulator.workloads.following import resolved
+from simulator.workloads.pods import whole_gpus
+from simulator.workloads.selection import Selected
 from simulator.workloads.synergy.traces import models_of_split
-from simulator.workloads.table import Modelled, Redrawn, Setting, Split
-from simulator.workloads.tables import HEADER, InputColumn, Layout, Table
+from simulator.workloads.table import AskedPlaces, Modelled, Redrawn, Setting, Split
+from simulator.workloads.tables import HEADER, InputColumn, Layout, MissingColumns, Table
 
 
-class Trace(Modelled, Redrawn):
+class Trace(Selected, Modelled, Redrawn):
     """A file of jobs of fixed demand.
 
     Attributes
     ----------
-    columns : what is read of each job; with ``gives``, what it becomes.
+    reads : what is read of each job; with ``gives``, what it becomes.
     layout : how the file is written.
     example : a file with one job.
-    is_log : whether the file tells what ran: jobs without a duration or a GPU are then left out with a
-        count, and times start with the first job that is kept. Else each row is a job to be run.
-    a_job, a_run : words for a row, and for what those that are left out did not have.
+    is_log : whether the file tells what ran: times start with the first job that is kept. Else those that are
+        no dates count from 0.
+    a_job : word for a row.
+    written : what the file is, for messages.
     """
 
     path: InputFile = Field(examples=["jobs.csv"])
     """file of the trace"""
-    between_h: list[NonNegative] | None = Field(
-        default=None, min_length=2, max_length=2, examples=[[2400, 3000]]
-    )
-    """only the jobs submitted from so many to so many hours after the first"""
-    max_jobs: PositiveInt | None = Field(default=None, examples=[1000])
-    """the first so many jobs only"""
+    columns: dict[str, str] = Field(default={}, examples=[{"submit": "Submit Time", "user": ""}])
+    """titles of the file by name of a column, where they are not found by themselves; "": there is none"""
+    skip: bool = False
+    """whether rows that cannot be read are left out, with a count by reason"""
+    oversized: Literal["refuse", "leave-out", "clip"] = "refuse"
+    """jobs that do not fit on the machines: refused, left out, or with no more than these have"""
+    places: AskedPlaces = "as-asked"
+    """whether jobs keep to the nodes and types of GPU that they ask for, where the machines have several types"""
     kill_at_limit: bool = False
     """whether a job ends when it has run for the time that it asked for, its work done or not"""
     split: Split | None = Field(default=None, examples=[[20, 70, 10]])
     """shares of image, language and speech models, for speeds by CPUs and memory"""
 
-    columns: ClassVar[tuple[InputColumn, ...]]
+    reads: ClassVar[tuple[InputColumn, ...]]
     layout: ClassVar[Layout] = HEADER
     example: ClassVar[str]
     is_log: ClassVar[bool] = True
     a_job: ClassVar[str] = "job"
-    a_run: ClassVar[str] = "a run"
+    written: ClassVar[str] = "a table of jobs"
 
     @classmethod
     def likeness(cls, text: str) -> float:
         """Likeness of a file to this format, from 0 to 1, by its first characters."""
-        return cls.layout.likeness(text, cls.columns)
+        return cls.layout.likeness(text, cls.reads)
 
-    def table(self) -> Table:
+    def raw(self) -> Table:
         """The rows of the file."""
-        return Table.read(self.path, self.columns, self.layout)
+        try:
+            return Table.of_file(self.path, self.reads, self.layout, self.columns)
+        except MissingColumns as error:
+            look, known = container_of(Path(self.path), "jobs"), ", ".join(_formats(Trace))
+            whose = f"is this {self.written}?" if error.has else "no format of jobs is recognised."
+            raise InputError(
+                f"{error} ({look}): {whose} Wanted also: {', '.join(error.names)} "
+                f"([workload.columns] names titles); formats: {known}"
+            ) from None
+
+    def table(self, raw: Table) -> Table:
+        """The rows of jobs, of those that can be read."""
+        return raw
 
     def parse(self, table: Table) -> dict[str, Any]:
-        """Columns of `Workload`, a value a row; duration_s and num_gpus among them."""
-        return {c.gives: table.values(c.name) for c in self.columns if c.gives}
+        """Columns of `Workload`, a value a row; beside them duration_s, start_s, end_s and num_gpus, of which parts."""
+        return {
+            c.gives: table.values(c.name)
+            for c in self.reads
+            if c.gives and (c.required or c.empty is not None or c.name in table)
+        }
 
     def notes(self, table: Table, kept: npt.NDArray[np.bool_]) -> Mapping[str, int]:
         """Further notes on the rows that are kept: words, and how many rows."""
@@ -87,67 +113,178 @@ class Trace(Modelled, Redrawn):
     def read(self) -> Workload:
         """The jobs of the file, as they are.
 
-        Raises InputError: no such file, or the first thing wrong in it: file, line, column, value, what was
+        Raises InputError: no such file, or rows that cannot be read: file, line, column, value, what was
         expected.
         """
-        table = self.table()
-        columns = self.parse(table)
-        if self.is_log:
-            return self._that_ran(table, **columns)
-        key = next(c.name for c in self.columns if c.gives == "submit_s")
-        times = FixedDuration(columns.pop("duration_s"), columns.pop("num_gpus"))
-        jobs = by_submission(table.path, key, columns.pop("submit_s"), times, **columns)
-        unused = ", ".join(table.ignored)
-        return jobs.noted(f"{table.path}: columns not used: {unused}") if unused else jobs
+        return self._read()[0]
+
+    def _read(self) -> tuple[Workload, float]:
+        """The jobs, and time 0 of them in s since 1970, NaN where the file has no dates."""
+        raw = self.raw()
+        for name, title in self.columns.items():
+            if title and title not in raw.titles.values():
+                raise KeyedError(
+                    f"workload.columns.{name}",
+                    f"got {title!r}, expected none: the columns of {self.kind!r} have no titles",
+                )
+        found: list[Bad] = [*raw.bad]
+        while True:
+            try:
+                if not len(raw):
+                    raise told(self.path, found)
+                table = self.table(raw)
+                columns = self.parse(table)
+                duration_s, differs = _durations(table, columns, self.reads)
+                break
+            except BadRows as error:
+                rest = ~np.isin(raw.lines, error.bad.lines)
+                if rest.all():
+                    raise
+                found.append(error.bad)
+                raw = raw.keep(rest)
+        if found and not self.skip:
+            raise told(self.path, found)
+        jobs, origin_s = self._that_ran(table, duration_s, differs, **columns)
+        return jobs.noted(*skipped(self.path, found)) if found else jobs, origin_s
 
     def _that_ran(
-        self, table: Table, submit_s: FloatArray, duration_s: FloatArray, num_gpus: IntArray,
-        **columns: Values,
-    ) -> Workload:  # fmt: skip
-        kept = (duration_s > 0) & (num_gpus > 0) & np.isfinite(submit_s)
-        if not kept.any():
-            raise InputError(
-                f"{self.path}: no {self.a_job} that ran on a GPU, expected one at least"
-            )
-        jobs = np.flatnonzero(kept)
-        jobs = jobs[np.argsort(submit_s[jobs], kind="stable")]
-        counts = dict(table.dropped)
-        rest = ~kept
-        for why, rows in self.left_out(table).items():
+        self, table: Table, duration_s: FloatArray, differs: npt.NDArray[np.bool_], *,
+        submit_s: FloatArray, num_gpus: npt.NDArray[Any], **columns: Any,
+    ) -> tuple[Workload, float]:  # fmt: skip
+        reasons = {
+            **self.left_out(table),
+            "have no time of submission": np.isnan(submit_s),
+            "hold no GPU": ~(num_gpus > 0),
+            "have no duration": np.isnan(duration_s),
+            "ended as they started": ~(duration_s > 0),
+        }
+        kept = ~np.logical_or.reduce([*reasons.values()])
+        counts, rest = dict(table.dropped), ~kept
+        for why, rows in reasons.items():
             if (rows & rest).any():
                 first = table.lines[int(np.argmax(rows & rest))]
                 what = f"{self.a_job}s {why}, left out (the first in {table.row} {first})"
                 counts[what] = int((rows & rest).sum())
             rest &= ~rows
-        counts[f"{self.a_job}s without {self.a_run} on a GPU, left out"] = int(rest.sum())
+        jobs = np.flatnonzero(kept)
+        if not len(jobs):
+            told_of = ", ".join(f"{count} {what}" for what, count in counts.items())
+            raise InputError(
+                f"{self.path}: no {self.a_job} that ran on a GPU, expected one at least: {told_of}"
+            )
+        if not self.is_log:
+            late = int(np.sum(np.diff(submit_s[jobs]) < 0))
+            counts[f"rows before an earlier one, sorted by {self._title(table, 'submit_s')}"] = late
+        jobs = jobs[np.argsort(submit_s[jobs], kind="stable")]
+        names = columns.get("job_id")
+        names = [str(k + 1) for k in range(len(table))] if names is None else names
+        columns["job_id"], again = told_apart(names, kept)
+        counts["rows repeat the name of a job: jobs of their own, NAME.again1, .."] = again
+        if any(before := columns.pop("after", ())):
+            here = np.flatnonzero(kept).tolist()
+            given, taken_ = ([each[k] for k in here] for each in (names, columns["job_id"]))
+            followed, missing = resolved([before[k] for k in here], given, taken_)
+            columns["after"] = dict(zip(here, followed, strict=True))
+            columns["after"] = [columns["after"].get(k, []) for k in range(len(table))]
+            counts["times a job follows one that is not here, which counts as ended"] = missing
+        title = " - ".join(self._title(table, name) for name in ("end_s", "start_s"))
+        counts[f"jobs whose duration is not {title}, which counts"] = int((differs & kept).sum())
         counts |= self.notes(table, kept)
-        return Workload(
-            submit_s=submit_s[jobs] - submit_s[jobs[0]],
-            performance=FixedDuration(duration_s[jobs], num_gpus[jobs]),
-            notes=tuple(f"{self.path}: {count} {what}" for what, count in counts.items() if count),
+        dated = self._has_dates(table)
+        begin_s = float(submit_s[jobs[0]]) if dated or self.is_log else 0.0
+        if "due_s" in columns:
+            columns["due_s"] = columns["due_s"] - begin_s
+        times, parts = _performance(duration_s[jobs], np.asarray(num_gpus[jobs], dtype=np.float64))
+        notes = [f"{self.path}: {n} {what}" for what, n in (counts | parts).items() if n]
+        if table.ignored and not self.is_log:
+            notes.append(f"{self.path}: columns not used: {', '.join(table.ignored)}")
+        workload = Workload(
+            submit_s=submit_s[jobs] - begin_s,
+            performance=times,
+            notes=tuple(notes),
             **taken(columns, jobs),
         )
+        return workload, begin_s if dated else np.nan
+
+    def _title(self, table: Table, gives: str) -> str:
+        """The file's name of a column."""
+        name = next((c.name for c in self.reads if c.gives == gives), gives)
+        return table.titles.get(name, name)
+
+    def _has_dates(self, table: Table) -> bool:
+        """Whether times of submission are dates."""
+        name = next((c for c in self.reads if c.gives == "submit_s"), None)
+        return name is None or name.type == "date" or table.is_dated(name.name)
 
     def make(self, setting: Setting) -> Workload:
         """The jobs of the file that are asked for."""
-        jobs = self.read()
-        if self.between_h is not None:
-            first, last = self.between_h
-            after_h = (jobs.submit_s - jobs.submit_s.min()) / 3600
-            chosen = np.flatnonzero((first <= after_h) & (after_h < last))
-            if not len(chosen):
-                raise KeyedError(
-                    "workload.between_h",
-                    f"no job is submitted {first:g} to {last:g} h after the first, expected some of the {after_h.max():g} h",
-                )
-            jobs = replace(jobs, **jobs.rows(chosen))
-        if self.max_jobs is not None:
-            jobs = jobs.head(self.max_jobs)
+        jobs = self.selected(*self._read())
+        if self.places == "any":
+            jobs = replace(jobs, num_nodes=np.zeros(len(jobs), np.int64), gpu_types=())
         if self.kill_at_limit:
             jobs = killed_at_limit(jobs)
         if self.split is not None:
             jobs = replace(jobs, model=models_of_split(len(jobs), self.split))
         return self.redrawn(jobs, setting)
+
+
+def _formats(of: type[Trace]) -> list[str]:
+    """Names of all formats."""
+    found = [str(of.model_fields["kind"].default)] if "example" in vars(of) else []
+    return sorted(found + [name for each in of.__subclasses__() for name in _formats(each)])
+
+
+def told_apart(names: Sequence[str], kept: npt.NDArray[np.bool_]) -> tuple[list[str], int]:
+    """Names of which none occurs twice among the rows that are kept, and how many of them are new.
+
+    A job that ran again is ``NAME.again1``.
+    """
+    found, known, times, again = list(names), set(names), dict.fromkeys(names, -1), 0
+    for k in np.flatnonzero(kept).tolist() if len(known) < len(found) else ():
+        name = found[k]
+        times[name] += 1
+        if times[name]:
+            while f"{name}.again{times[name]}" in known:
+                times[name] += 1
+            found[k], again = f"{name}.again{times[name]}", again + 1
+    return found, again
+
+
+def _durations(
+    table: Table, columns: dict[str, Any], reads: Sequence[InputColumn]
+) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+    """``(R,)`` seconds that each row ran, and where start and end, which count, say another time than its duration.
+
+    Takes the three columns away.
+    """
+    unknown = np.full(len(table), np.nan)
+    given_s, start_s, end_s = (
+        np.asarray(columns.pop(name, unknown), dtype=np.float64)
+        for name in ("duration_s", "start_s", "end_s")
+    )
+    ran_s = end_s - start_s
+    end = next((c.name for c in reads if c.gives == "end_s"), "")
+    if end in table:
+        table.require(end, ~((ran_s < 0) & np.isnan(given_s)), "a time not before the start")
+    # More than the rounding of a second apart; clocks that go back count for nothing.
+    differs = (ran_s > 0) & (np.abs(given_s - ran_s) > 1)
+    return np.where(differs | np.isnan(given_s), ran_s, given_s), differs
+
+
+def _performance(duration_s: FloatArray, gpus: FloatArray) -> tuple[FixedDuration, dict[str, int]]:
+    """Times of the jobs on their GPUs, or their part of one, and notes on parts."""
+    whole = whole_gpus(gpus)
+    part = gpus < 1 - PART_OF_A_GPU
+    rounded = ~part & (np.abs(gpus - whole) > PART_OF_A_GPU)
+    notes = {
+        "jobs ask for a part of a GPU; policies that share none give a whole one": int(part.sum()),
+        "jobs ask for a part of a GPU beside whole ones, which counts as a whole one": int(
+            rounded.sum()
+        ),
+    }
+    if not part.any():
+        return FixedDuration(duration_s, whole), notes
+    return SharedDuration(duration_s, whole, part=np.where(part, gpus, 1.0)), notes
 
 
 def killed_at_limit(jobs: Workload) -> Workload:
@@ -161,7 +298,8 @@ def killed_at_limit(jobs: Workload) -> Workload:
     over = duration_s > asked_s
     outcome = np.array(jobs.outcome or ("",) * len(jobs), dtype=object)
     outcome[over] = "killed"
-    times = FixedDuration(np.where(over, asked_s, duration_s), jobs.num_gpus)
+    assert isinstance(jobs.performance, FixedDuration)
+    times = replace(jobs.performance, duration_s=np.where(over, asked_s, duration_s))
     cut = replace(jobs, performance=times, outcome=outcome.tolist())
     return cut.noted(f"kill_at_limit: {over.sum()} of {len(jobs)} jobs are killed at their limit")
 

@@ -10,7 +10,7 @@ from experiments.analysis.sizing import (
     warm_up_requests,
 )
 from simulator.errors import InputError
-from simulator.laws import Exponential
+from simulator.laws import Deterministic, Exponential
 from simulator.theory import mmc_mean_response_s
 from tests.command import refused
 
@@ -92,3 +92,10 @@ def test_the_command_says_it_in_one_line_with_status_2():
     words = "--controllers 20 --arrival-rate 1/0 --service exponential:40 --target-delay 50"
     complaint = refused("theory", "size-server", *words.split())
     assert "'1/0', expected requests per second" in complaint
+
+
+def test_three_relaxation_times_by_hand():
+    """One server of 1 s at load 0.25: a queue forgets in 1 / (1 - 0.5)**2 = 4 s, besides 1 s of service: 3 x 0.25 x 5."""
+    assert warm_up_requests(1, 0.25, Exponential(1)) == pytest.approx(3.75)
+    # Times of no variance wait half as long: 3 x 0.25 x (1 + 2).
+    assert warm_up_requests(1, 0.25, Deterministic(1)) == pytest.approx(2.25)

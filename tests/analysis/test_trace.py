@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from experiments.analysis.trace import _span, describe, lines, read_trace
+from experiments.analysis.trace_checks import check_lines
 from experiments.pictures.jobs import draw_jobs
 from simulator import InputError
 from simulator.laws import parse_law
@@ -27,7 +28,7 @@ FILES = {
         for name, at in (("a", 0), ("b", 10))
     ]),
     "helios": "job_id,user,vc,gpu_num,cpu_num,state,submit_time,start_time,end_time,duration,queue\n"
-    "a,u,v,8,32,C,2020-04-01 00:10:00,x,x,3600,5\nb,u,v,1,4,F,2020-04-01 00:11:00,x,x,60,5\n",
+    "a,u,v,8,32,C,2020-04-01 00:10:00,,,3600,5\nb,u,v,1,4,F,2020-04-01 00:11:00,,,60,5\n",
     "alibaba": "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,"
     "deletion_time,scheduled_time\np0,12000,16384,1,1000,,LS,Running,0,12537,0\n"
     "p2,8000,1000,8,1000,G2,BE,Succeeded,1,100,5\n",
@@ -54,7 +55,7 @@ def test_the_format_is_found(tmp_path, kind):
     ("name", "text", "kind", "told"),
     [
         ("none.csv", None, None, "none.csv: no such file or folder"),
-        ("a.csv", "x,y\n1,2\n", None, "column 'job_id' is missing, found x, y"),
+        ("a.csv", "x,y\n1,2\n", None, "column 'submit_time_s' is missing, found x, y"),
         ("a.csv", FILES["csv"], "philly-json", "kind: got 'philly-json', expected one of csv,"),
         ("a.csv", FILES["csv"].replace("50", "-50"), "csv", "duration_s"),
     ],
@@ -105,7 +106,23 @@ def test_load_demand_and_hours_by_hand():
     assert "jobs       52, submitted over 2 days" in told
     assert "1 (50% of the jobs, 20% of the work)" in told
     assert "of 2 nodes with 4 GPUs each" in told
-    assert "queues grow while jobs come" in lines(describe(workload, "csv", nodes=(1, 1)))[-1]
+    (load,) = [x for x in lines(describe(workload, "csv", nodes=(1, 1))) if x.startswith("load")]
+    assert "queues grow while jobs come" in load
+
+
+def test_checks_by_hand():
+    """Three days of 10 h on 2 GPUs: 1, 1 and 2 GPUs, then none for 46 h; one job asks for 3 GPUs, which there are not."""
+    hours, gpus = np.array([0, 1, 26, 72]), [1, 1, 2, 3]
+    users, ten_h = ["a", "b", "a", "a"], np.full(4, 36000.0)
+    workload = fixed(hours * 3600.0, ten_h, gpus, user=users, vc=["x"] * 4)
+    assert check_lines(describe(workload, "csv", nodes=(2, 1))) == [
+        "never run  1 jobs ask for more than the 2 GPUs of the cluster, the first is j3 with 3",
+        "empty      num_cpus, memory_gb, requested_s, model",
+        "constant   vc 'x', duration_s 36000",
+        "coverage   jobs are submitted in 5% of the 73 hours; the longest gap is 46 h, from 26 h after the first submission",
+        "user       of the work: a 86%, b 14%",
+        "by day     load 0 to 0.417 (day 1); above 1, so that queues grow, on 0 of 3 days",
+    ]
 
 
 def test_times_are_told_in_the_largest_unit_of_which_there_are_two():
@@ -152,6 +169,23 @@ def test_the_example_is_what_its_generator_writes(tmp_path):
     write(again)
     write(other, seed=2)
     assert again.read_bytes() == (folder / "philly_like.csv").read_bytes() != other.read_bytes()
+
+
+def test_made_up_accounting_has_what_accounting_has(tmp_path):
+    """Arrays, steps, jobs that never started, unknown ends: all jobs are kept or counted."""
+    write = runpy.run_path(str(ROOT / "examples" / "sacct_like.py"))["write"]
+    write(tmp_path / "sacct.txt", 500)
+    jobs, _, kind = read_trace(tmp_path / "sacct.txt")
+    counts = [int(note.split(": ")[1].split()[0]) for note in jobs.notes]
+    assert kind == "slurm"
+    assert [
+        "steps" in jobs.notes[0],
+        "never started" in jobs.notes[1],
+        "end is unknown" in jobs.notes[2],
+    ] == [True] * 3
+    assert len(jobs) + counts[1] + counts[2] == 500
+    assert counts[0] == 500 - counts[1]
+    assert any("_" in name for name in jobs.job_id)
 
 
 def test_the_command(tmp_path):

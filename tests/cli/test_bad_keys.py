@@ -9,6 +9,7 @@ from simulator.workloads.openb_trace import OpenbJobs
 
 TABLES = tables()
 NEEDED = {
+    "reliability": {"time_to_failure_s": "1000", "auto_repair": '"exponential:9"'},
     "maintenance": {"every_s": "100", "duration_s": "10"},
     "spot": {"nodes": "1", "time_to_reclaim": '"exponential:9"', "down": '"exponential:9"'},
 }

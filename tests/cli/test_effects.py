@@ -44,6 +44,6 @@ def test_keys_that_change_nothing(keys, named):
 
 def test_the_command_says_it(tmp_path):
     words = ("run", "examples/jobs.csv", "--policy", "fifo", "--set", "cluster.num_nodes=2")
-    ran = done(*words, "--set", "cluster.gpu_type=H100", "--out", tmp_path / "out")
-    text = "cluster.gpu_type: changes nothing here, all numbers are the same without it"
+    ran = done(*words, "--set", "cluster.nodes_per_rack=2", "--out", tmp_path / "out")
+    text = "cluster.nodes_per_rack: changes nothing here, all numbers are the same without it"
     assert ran.stderr == f"schedlab: note: {text}\n"

@@ -49,7 +49,7 @@ def test_a_job_that_is_passed_over(tmp_path):
     assert story(tmp_path, nodes(2), jobs, "b") == [
         "1 s: submitted.",
         "1 s: waits 99 s; 1 job starts meanwhile, of which 1 came later: c.",
-        "  Short for 99 s: GPUs (at 1 s: 1 free, it needs 2).",
+        "  Short for 99 s: GPUs (at 1 s: 1 free, it needs 2; a holds 1 until 100 s).",
         "100 s: starts on 2 GPUs of node 0, for 50 s.",
         "150 s: ends, 149 s after its submission.",
         "Alone it would have taken 50 s: it was slowed down 2.98 times.",
@@ -104,7 +104,7 @@ def test_nodes_that_were_down_count_as_full(tmp_path):
     read = pd.read_csv(tmp_path / "outages.csv")
     pd.testing.assert_frame_equal(read, result.table("outages"), check_dtype=False)
     assert explain(tmp_path, "b")[2:4] == [
-        "  Short for 20 s: GPUs (at 70 s: 0 free, it needs 2; 1 node was down).",
+        "  Short for 20 s: GPUs (at 70 s: 0 free, it needs 2; a holds 2 until 160 s; 1 node was down).",
         "90 s: starts on 2 GPUs of node 0, for 50 s.",
     ]
     (tmp_path / "outages.csv").unlink()  # as runs of before left their folder
@@ -140,7 +140,7 @@ def test_what_the_policy_noted_is_part_of_the_story(tmp_path):
     result = run(jobs, nodes(1, 2, 2), noting)
     write_result(result, tmp_path)
     told = explain(tmp_path, "d")
-    assert told[1] == "20 s: waits 280 s; 1 job starts meanwhile."
+    assert told[1] == "20 s: waits 280 s; 1 job starts meanwhile; 1 job waited before it: c."
     assert told[3] == "  The decision (20 s, 2 jobs there) noted: who controller 1, queue 1."
     assert told[5] == "  The decision (300 s, 1 job there) noted: who controller 1, queue 1."
     events = events_of([Recording.of(result)])
@@ -197,9 +197,12 @@ def test_what_was_short(tmp_path):
     )  # fmt: skip
     assert story(tmp_path, TWO, jobs, "c", on_one_node)[1:6] == [
         "2 s: waits 98 s; 2 jobs start meanwhile, of which 2 came later: e, d.",
-        "  Short for 1 s: GPUs on one node (at 2 s: 2 free, at most 1 on one node, it needs 2).",
-        "  Short for 48 s: GPUs (at 3 s: 1 free, it needs 2).",
-        "  Short for 49 s: CPUs (at 51 s: 6 free at most where the GPUs suffice, it got 7 later).",
+        "  Short for 1 s: GPUs on one node (at 2 s: 2 free, at most 1 on one node, it needs 2; b holds 3 until 51 s, "
+        "a holds 3 until 100 s).",
+        "  Short for 48 s: GPUs (at 3 s: 1 free, it needs 2; b holds 3 until 51 s, a holds 3 until 100 s, "
+        "d holds 1 until 203 s).",
+        "  Short for 49 s: CPUs (at 51 s: 6 free at most where the GPUs suffice, it got 7 later; "
+        "a holds 3 until 100 s, e holds 1 until 100 s, d holds 1 until 203 s).",
         "100 s: starts on 2 GPUs of node 1, for 10 s.",
     ]
 
@@ -208,7 +211,10 @@ def test_an_hour_is_told_in_hours(tmp_path):
     """b comes at 1 s and waits for the only GPU until 3601 s, or 3600 s."""
     for ends_s, span in ((3601.0, "1.00 h"), (3600.0, "3599 s")):
         told = story(tmp_path, nodes(1), fixed(["a", "b"], [ends_s, 5.0], [1, 1]), "b")
-        assert told[2] == f"  Short for {span}: GPUs (at 1 s: 0 free, it needs 1)."
+        assert (
+            told[2]
+            == f"  Short for {span}: GPUs (at 1 s: 0 free, it needs 1; a holds 1 until {ends_s:,.0f} s)."
+        )
 
 
 def test_cpus_and_memory_on_one_node(tmp_path):
@@ -227,7 +233,8 @@ def test_cpus_and_memory_on_one_node(tmp_path):
 
     assert story(tmp_path, TWO, jobs, "c", a_node_each)[1:4] == [
         "2 s: waits 49 s; 0 jobs start meanwhile.",
-        "  Short for 49 s: CPUs and memory on one node (at 2 s: it got 4 CPUs and 40 GB later).",
+        "  Short for 49 s: CPUs and memory on one node (at 2 s: it got 4 CPUs and 40 GB later; "
+        "b holds 1 until 51 s, a holds 1 until 100 s).",
         "51 s: starts on 1 GPU of node 1, for 10 s.",
     ]
 
@@ -240,18 +247,71 @@ def test_a_quota_and_a_strict_order(tmp_path):
     """Eight GPUs, of which x may have 2. a holds them for 100 s, so b waits; y's c waits for nothing but for d."""
     told = story(tmp_path / "quota", nodes(8), OF_X, "b", "fifo-backfill", QUOTA)
     assert told[2] == (
-        "  Short for 99 s: the quota of its tenant x (at 1 s: 2 of 2 GPUs in use, it needs 1)."
+        "  Short for 99 s: the quota of its tenant x (at 1 s: 2 of 2 GPUs in use, it needs 1; "
+        "a holds 2 until 100 s)."
     )
     jobs = fixed(["a", "d", "c"], [100.0, 50.0, 50.0], [4, 8, 1])
     told = story(tmp_path / "strict", nodes(8), jobs, "c", "fifo-strict")
     assert told[2:4] == [
-        "  For 98 s it would have fitted, but stood behind the head of the queue (at 2 s: d, which needs 8 GPUs, 4 free, "
-        "and starts at 100 s).",
-        "  Short for 50 s: GPUs (at 100 s: 0 free, it needs 1).",
+        "  For 98 s it would have fitted, but the head of the queue is d, which needs 8 GPUs; 4 free until 100 s.",
+        "  Short for 50 s: GPUs (at 100 s: 0 free, it needs 1; d holds 8 until 150 s).",
     ]
     # Under backfilling c starts at once.
     told = story(tmp_path / "backfill", nodes(8), jobs, "c", "fifo-backfill")
     assert not any("head of the queue" in line for line in told)
+
+
+@pytest.mark.parametrize("policy", ["easy-backfill", "conservative-backfill"])
+def test_who_would_delay_a_reservation(tmp_path, policy):
+    """Four GPUs: a holds 3 until 100 s, h needs all 4. b, of 200 s, would fit at 2 s and delay h; c, of 30 s, would not.
+    b asks for 300 s: that counts, and not what it takes."""
+    asked = [100.0, 50.0, 300.0, 30.0]
+    jobs = fixed([*"ahbc"], [100.0, 50.0, 200.0, 30.0], [3, 4, 1, 1], requested_s=asked)
+    assert story(tmp_path, nodes(4), jobs, "b", policy)[1:7] == [
+        "2 s: waits 148 s; 2 jobs start meanwhile, of which 1 came later: c; 1 job waited before it: h.",
+        "  For 1 s it would have fitted, but the head of the queue is h, which needs 4 GPUs; 1 free until 3 s; this job "
+        "would have held GPUs until 302 s.",
+        "  Short for 30 s: GPUs (at 3 s: 0 free, it needs 1; a holds 3 until 100 s, c holds 1 until 33 s).",
+        "  For 67 s it would have fitted, but the head of the queue is h, which needs 4 GPUs; 1 free until 100 s.",
+        "  Short for 50 s: GPUs (at 100 s: 0 free, it needs 1; h holds 4 until 150 s).",
+        "150 s: starts on 1 GPU of node 0, for 200 s.",
+    ]
+    assert pd.read_csv(tmp_path / "jobs.csv")["requested_s"].tolist() == asked
+
+
+def test_a_head_that_came_later(tmp_path):
+    """Two GPUs, held until 20 s and 100 s. The shortest first, in strict order: h, of two GPUs, comes after b."""
+
+    def shortest_first(view):
+        capacity, placements = FreeCapacity(view), []
+        for job in sorted(view.waiting, key=lambda j: view.workload.performance.duration_s[j]):
+            found = capacity.take(job)
+            if not found:
+                break
+            placements += found
+        return Decision(placements, keep_running=True)
+
+    times = [0.0, 0.0, 1.0, 2.0]
+    jobs = fixed(["a", "aa", "b", "h"], [100.0, 20.0, 90.0, 50.0], [1, 1, 1, 2], times)
+    assert story(tmp_path, nodes(2), jobs, "b", shortest_first)[2:5] == [
+        "  Short for 19 s: GPUs (at 1 s: 0 free, it needs 1; aa holds 1 until 20 s, a holds 1 until 100 s).",
+        "  For 80 s it would have fitted, but the head of the queue is h, which needs 2 GPUs; 1 free until 100 s.",
+        "  Short for 50 s: GPUs (at 100 s: 0 free, it needs 1; h holds 2 until 150 s).",
+    ]
+
+
+def test_the_parts_of_a_long_wait_are_summed(tmp_path):
+    """Four GPUs, of which a holds two until 1000 s; h needs all. Every 20 s a short job takes the others for 10 s."""
+    short = [f"s{k}" for k in range(20)]
+    jobs = fixed(
+        ["a", "h", "b", *short], [1000.0, 50.0, 5000.0, *[10.0] * 20], [2, 4, 1, *[2] * 20],
+        [0.0, 1.0, 2.0, *(20.0 * k + 20 for k in range(20))],
+    )  # fmt: skip
+    told = story(tmp_path, nodes(4), jobs, "b", "easy-backfill")
+    assert len([line for line in told if line.startswith("  ")]) == 13
+    assert told[14] == (
+        "  After 130 s, in 30 more parts: the head of the queue is h 730 s, GPUs 190 s."
+    )
 
 
 def test_who_waits_for_a_round_stands_behind_nobody(tmp_path):
@@ -281,7 +341,11 @@ def test_damaged_quotas_are_one_line(tmp_path, damage, complaint):
 @pytest.mark.parametrize(
     ("submit_s", "failures", "told"),
     [
-        (1.0, None, "  Short for 59 s: nodes (at 1 s: each of them runs something)."),
+        (
+            1.0,
+            None,
+            "  Short for 59 s: nodes (at 1 s: each of them runs something; a holds 2 until 60 s).",
+        ),
         (75.0, (70.0, 30.0), "  Short for 25 s: nodes (at 75 s: none is empty; 1 node was down)."),
     ],
     ids=["until no VM runs anything", "until the only VM, away from 70 to 100 s, is back"],
@@ -306,7 +370,7 @@ def test_how_jobs_end(tmp_path):
     ]
     jobs = fixed(["a", "b"], [100.0, 100.0], [1, 1], patience_s=[np.inf, 20.0])
     assert story(tmp_path / "l", one, jobs, "b")[2:] == [
-        "  Short for 20 s: GPUs (at 1 s: 0 free, it needs 1).",
+        "  Short for 20 s: GPUs (at 1 s: 0 free, it needs 1; a holds 1 until 100 s).",
         "21 s: leaves before it starts; its patience is over.",
     ]
     own = Failures(job_time_to_failure=Deterministic(30.0), max_attempts=2)

@@ -35,7 +35,7 @@ MODELS = "\n[colocation]\npart = 0.5\ndraw = { resnet50 = 1e308, transformer = 1
             "tenants: weight of 'a' is 1e+308, expected a number above 0, at most 1e+12",
         ),
         ("[reconfiguration_s]\nmove_s = 1e308\n", "reconfiguration_s.move_s: got 1e+308, expected a"),
-        ("[decisions]\nround_s = 1e308\n", "decisions.round_s: got 1e+308, expected at least 0.001"),
+        ("[decisions]\nround_s = 1e308\n", "decisions.round_s: got 1e+308, expected a number >= 0.001"),
         ("[tenants]\ndraw = { a = 1e308, b = 1e308 }\n", "tenants.draw: draw is {'a': 1e+308"),
         (MODELS, "colocation.draw: draw is {'resnet50': 1e+308"),
         ("[network]\nsame_rack = 1e200\n", "network.same_rack: got 1e+200, expected a number >= 1"),

@@ -65,7 +65,8 @@ def test_slurm(tmp_path):
     made = tomllib.loads((tmp_path / "scenario.toml").read_text())
     assert made["policy"] == "conservative-backfill"
     assert made["cluster"] == {
-        "kind": "nodes", "num_nodes": 4, "gpus_per_node": 8, "cpus_per_node": 64, "memory_gb_per_node": 512,
+        "kind": "nodes", "num_nodes": 4, "gpus_per_node": 8, "gpu_type": "A100",
+        "cpus_per_node": 64, "memory_gb_per_node": 512,
     }  # fmt: skip
     assert made["policy_options"] == {
         "bf_window_s": 172_800, "bf_max_job_test": 500, "bf_resolution_s": 60, "order": "multifactor",
@@ -151,7 +152,8 @@ def test_nodes_as_slurm_shows_them(tmp_path, nodes):
     told = done("import", "slurm", "nodes.txt", "--jobs", "sacct.txt", cwd=tmp_path).stdout
     made = tomllib.loads((tmp_path / "scenario.toml").read_text())
     assert made["cluster"] == {
-        "kind": "nodes", "num_nodes": 2, "gpus_per_node": 4, "cpus_per_node": 64, "memory_gb_per_node": 256,
+        "kind": "nodes", "num_nodes": 2, "gpus_per_node": 4, "gpu_type": "A100",
+        "cpus_per_node": 64, "memory_gb_per_node": 256,
     }  # fmt: skip
     assert made["workload"] == {"kind": "slurm", "path": "sacct.txt", "kill_at_limit": True}
     assert "cpu01" in told

@@ -71,3 +71,13 @@ def test_what_is_refused(run: Path) -> None:
     before = (run / "jobs.csv").read_bytes()
     assert "jobs.csv" in refused("show", "jobs", run, "--out", run / "jobs.csv")
     assert (run / "jobs.csv").read_bytes() == before
+
+
+def test_gpus_that_stay_free_keep_their_numbers(tmp_path: Path) -> None:
+    """The first node has GPUs 0 and 1, of which one is never used."""
+    (tmp_path / "jobs.csv").write_text(f"{JOBS.splitlines()[0]}\na,0,100,1,ann,x\nb,10,50,2,bob,\n")
+    (tmp_path / "s.toml").write_text(SCENARIO)
+    done("run", tmp_path / "s.toml", "--out", tmp_path / "out")
+    done("show", "jobs", tmp_path / "out", "--out", tmp_path / "batsim.csv")
+    with (tmp_path / "batsim.csv").open() as file:
+        assert [row["allocated_resources"] for row in csv.DictReader(file)] == ["0", "2-3"]

@@ -115,7 +115,7 @@ def test_sizes_in_a_scenario(tmp_path, text, told):
         "run JOBS --policy fifo --set cluster.num_nodes=1 --set cluster.gpus_per_node=1000000000",
         "run JOBS --policy fifo --set cluster.num_nodes=1 --set cluster.num_controllers=1000000000",
         "show trace JOBS --nodes 1000000000",
-        "show trace JOBS --nodes 1 --gpus-per-node 1000000000",
+        "show trace JOBS --nodes 1 --gpus 1000000000",
         "theory packing --seeds 1000000000",
         "bound examples/hierarchical.toml --clairvoyant 1000000000",
         "theory size-server --controllers 1000000000 --arrival-rate 1 --service exponential:40 --target-delay 60",

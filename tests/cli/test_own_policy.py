@@ -82,9 +82,11 @@ def test_from_template_to_figure(command, tmp_path):
     assert (code, "expected --allow-code" in refused, refused.count("\n")) == (2, True, 1)
     assert command(f"run scenario.toml {own}:ageing=0 --allow-code")[0] == 0
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["jobs"] == 100
-    more = "--replications 3 --allow-code --figure a.png"
-    code, table, _ = command(f"compare scenario.toml --policy fifo {own} {more}")
-    assert (code, "my_policy.py:my_policy,fifo," in table) == (0, True)
+    more = "--draws 3 --allow-code --out compared --workers 1"
+    code, said, _ = command(f"compare scenario.toml --policy fifo {own} {more}")
+    assert (code, said.startswith("Best in mean completion time is ")) == (0, True)
+    table = (tmp_path / "compared" / "comparison.csv").read_text()
+    assert "my_policy.py:my_policy,as given,fifo," in table
     (tmp_path / "sweep.toml").write_text(SWEEP)
     assert "4 of 4 runs done" in command("sweep run sweep.toml --workers 1 --allow-code")[1]
     policy = tmp_path / "my_policy.py"
@@ -96,7 +98,6 @@ def test_from_template_to_figure(command, tmp_path):
     only = command(f"sweep run sweep.toml {own} --out only --workers 1 --allow-code")[1]
     assert "2 of 2 runs done" in only
     assert command("sweep export out/sweep --summary --figure b.png")[0] == 0
-    assert (tmp_path / "a.png").exists()
     assert (tmp_path / "b.png").exists()
 
 

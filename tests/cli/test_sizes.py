@@ -228,10 +228,10 @@ def test_gaps_of_a_law_are_a_poisson_process():
     assert "M/M/1" in one
 
 
-@pytest.mark.parametrize("metric", ["", "mean_jct_s,", "nope"])
-def test_metrics_that_are_none(tmp_path, metric):
-    assert "--metric: got" in refused(
-        "compare", BACKFILL, "--policy", "fifo-backfill", "--metric", metric, "--replications", "2"
+@pytest.mark.parametrize("metric", ["", "mean_jct_s,"])
+def test_metrics_that_are_none(metric):
+    assert "--metric: got " in refused(
+        "compare", BACKFILL, "--policy", "fifo-backfill", "--metric", metric
     )
 
 

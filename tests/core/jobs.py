@@ -80,7 +80,7 @@ def run(
     if period_s is not None:
         options["decision_points"] = DecisionPoints(period_s=period_s)
     if round_s is not None:
-        options["decision_points"] = DecisionPoints.rounds(round_s)
+        options["decision_points"] = DecisionPoints(round_s=round_s)
     policy = make_policy(policy) if isinstance(policy, str) else policy
     return simulate(jobs, cluster, policy, features=features, **options)
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from experiments.scenario.output import write_result
 from policies import make_policy, policy_names
 from policies.registry import requirements_of
-from simulator import Cluster, NodeType, Result, ServerSpec, Workload
+from simulator import Cluster, DecisionPoints, NodeType, Result, ServerSpec, Workload
 from simulator.core.logs import ShareRecord
 from simulator.features.admission import Admission
 from simulator.features.colocation import Colocation, colocation_of, published_rates
@@ -29,7 +29,6 @@ from simulator.features.failures import Checkpoints, Failures, Outages, racks_of
 from simulator.features.network import network_of
 from simulator.features.predictions import PredictedWorkload, Predictions, predicted
 from simulator.features.reconfiguration import Delays
-from simulator.features.rounds import Rounds
 from simulator.features.tenants import tenants_of
 from simulator.laws import Deterministic, Exponential
 from simulator.model.contract import Decision, Placement, Policy, View
@@ -298,11 +297,12 @@ def test_every_policy_with_all_parts_at_random(name, data):
         )
     delays = Delays(5.0, 10.0, 15.0, 2.0) if on() else None
     round_s = 60.0 if "+" in name or on() else None
-    rounds = Rounds(60.0) if round_s is None and on() else None
-    if round_s is None and rounds is None and on():
+    ends = "last-finisher" if round_s is None and on() else "grid"
+    points = DecisionPoints(round_s=60.0 if ends != "grid" else round_s, round_ends=ends)
+    if points.round_s is None and on():
         service = ServerSpec(Exponential(10.0), data.draw(st.integers(1, 3)))
-    features = (tenants, admission, network, failures, neighbours, shown, delays, rounds)
-    again = {"seed": seed, "server": service, "round_s": round_s}
+    features = (tenants, admission, network, failures, neighbours, shown, delays)
+    again = {"seed": seed, "server": service, "decision_points": points}
     recorded = Recorded(make_policy(name))
     result = run(jobs, cluster, recorded, *features, **again)
     check(result, failures, exact=network is None and not shares_gpus)

@@ -7,14 +7,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simulator import Cluster, FixedDuration, InputError, NodeType, ServerSpec, TimeTable, Workload
+from simulator import (
+    Cluster,
+    DecisionPoints,
+    FixedDuration,
+    InputError,
+    NodeType,
+    ServerSpec,
+    TimeTable,
+    Workload,
+)
 from simulator.adaptation import Rules
 from simulator.features.admission import Admission
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.network import Network
 from simulator.features.predictions import Predictions
 from simulator.features.reconfiguration import Delays
-from simulator.features.rounds import Rounds
 from simulator.features.tenants import Tenants
 from simulator.laws import Bimodal, Exponential
 from simulator.model.speedup import Amdahl, Power
@@ -121,10 +129,10 @@ def test_what_is_refused_is_refused_in_one_line(make, given):
         (lambda: Failures(job_time_to_failure=lambda _: 9.0), "failures: job_time_to_failure is <function"),
         (lambda: Failures(job_time_to_failure=7), "failures: job_time_to_failure is 7, expected a law"),
         (lambda: Workload(["a"], ONES[:1], -1), "workload: performance is -1, expected a model of"),
-        (lambda: run(fixed([0], [1]), nodes(), period_s="hour"), "period is hour s, expected a positive number"),
+        (lambda: run(fixed([0], [1]), nodes(), period_s="hour"), "period_s: got \"hour\", expected a number"),
         (lambda: Delays.of("soon"), "reconfiguration takes soon s, expected a number"),
         (lambda: Delays(first_s=float("nan")), "reconfiguration takes nan s, expected a number"),
-        (lambda: Rounds(1e-9), "period is 1e-09 s, expected at least 0.001 s"),
+        (lambda: DecisionPoints(round_s=1e-9), "round_s: got 1e-09, expected a number >= 0.001"),
         (lambda: ServerSpec("fast"), "optimization server: service is 'fast', expected 'measured' or a law"),
     ],
 )  # fmt: skip

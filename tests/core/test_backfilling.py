@@ -7,7 +7,7 @@ import pytest
 
 from policies import make_policy
 from policies.backfilling import Backfilling
-from simulator import Cluster, InputError, NodeType
+from simulator import FIXED, Cluster, Decision, InputError, NodeType, Placement
 from simulator.features.tenants import tenants_of
 from simulator.model.tolerances import INSTANT_S
 from simulator.workloads.plain_csv import CsvJobs
@@ -239,3 +239,65 @@ def test_jobs_are_killed_at_their_limit(tmp_path):
     path.write_text("job_id,submit_time_s,duration_s,num_gpus\na,0,100,1\n")
     with pytest.raises(InputError, match=r"workload.kill_at_limit: the jobs state no time"):
         CsvJobs(path=path, kill_at_limit=True).make(None)
+
+
+def test_a_promise_that_passes_counts_from_now():
+    """j0 runs until 20 s and not 10 s, the promise to j1. At 20 s j2, which is shorter, gets the time behind j1."""
+    jobs = fixed([0, 1, 20], [20, 10, 5], requested_s=[10, 10, 5])
+    made = make_policy("conservative-backfill", order="sjf")
+    assert run(jobs, nodes(), made).first_start_s.tolist() == [0, 20, 30]
+
+
+@pytest.mark.parametrize(
+    ("name", "starts"),
+    [("easy-backfill", [0, 30, 10, 20]), ("conservative-backfill", [0, 10, 20, 30])],
+)
+def test_the_highest_priority_first_then_the_highest_weight(name, starts):
+    """Under conservative backfilling each job keeps what it was promised before the next one came."""
+    jobs = fixed([0, 1, 2, 3], [10] * 4, priority=[0, 1, 3, 1], weight_per_s=[1, 1, 1, 2])
+    made = make_policy(name, order="priority")
+    assert run(jobs, nodes(), made).first_start_s.tolist() == starts
+
+
+@pytest.mark.parametrize(
+    ("gpus", "places"),
+    [
+        (1, {2: 1}),
+        (2, {2: 2}),
+        (3, {0: 3}),
+        (5, {0: 1, 1: 4}),
+        (7, {0: 3, 1: 4}),
+        (9, {0: 3, 1: 4, 2: 2}),
+    ],
+)
+def test_the_fullest_node_that_holds_a_job_else_the_emptiest(gpus, places):
+    """Nodes of 3, 4 and 3 GPUs; a job holds one of the last."""
+    types = tuple(NodeType(f"n{g}", "G", g, cpus=8.0) for g in (3, 4))
+    cluster = Cluster(types, 3, node_type_of=(0, 1, 0))
+    jobs = fixed([0, 1], [100, 10], [1, gpus], num_cpus=[1, gpus])
+    made = make_policy("easy-backfill")
+
+    def decide(view):
+        return made.decide(view) if view.now_s else Decision([Placement(0, 2, 1, FIXED, 1.0, 0.0)])
+
+    shares = run(jobs, cluster, decide).schedule
+    assert {s.node: s.gpus for s in shares if s.job == 1} == places
+
+
+def test_usage_counts_gpus_and_age_ends():
+    """ann has used 2 of 3 GPUs. j2 has waited for 50 of 100 s, j3 for 200."""
+    seen = {}
+    made = make_policy("easy-backfill", order="multifactor", weight_fairshare=1.0, weight_age=0.0,
+                       half_life_s=0.0)  # fmt: skip
+
+    def decide(view):
+        seen[view.now_s] = made.priority(view, np.arange(3)).tolist()
+        return made.decide(view)
+
+    jobs = fixed([0, 0, 90], [100, 100, 10], [2, 1, 3], user=["ann", "bob", "bob"])
+    run(jobs, nodes(3), decide, tenants_of(jobs, "user"))
+    assert seen[90] == pytest.approx([2 ** (-4 / 3), 2 ** (-2 / 3), 2 ** (-2 / 3)])
+    made = make_policy("easy-backfill", order="multifactor", weight_age=40.0, max_age_s=100.0)
+    jobs = fixed([0, 0, 150], [200, 10, 10])
+    run(jobs, nodes(), decide)
+    assert seen[200] == [40, 40, 20]

@@ -23,7 +23,6 @@ from simulator import (
 )
 from simulator.core.wake_ups import IDLE_TICKS
 from simulator.features.reconfiguration import Delays
-from simulator.features.rounds import Rounds
 from simulator.laws import Deterministic
 from simulator.model import feasibility
 from tests.core.jobs import fixed, nodes, run
@@ -148,11 +147,7 @@ _NOTHING = FixedDuration(np.array([1.0, 1.0]), np.array([1, 1]))
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ({"decision_points": DecisionPoints(period_s=-1)}, "period is -1"),
-        ({"decision_points": DecisionPoints(since_last_s=0.0)}, r"period is 0\.0 s"),
-        ({"decision_points": DecisionPoints(on_arrival=False)}, "wait for ever"),
-        ({"decision_points": DecisionPoints(finish_at_tick=True)}, "need rounds"),
-        ({"features": [Rounds(5.0)], "server": ServerSpec(Deterministic(1.0))}, "expected no optimization server"),
+        ({"decision_points": DecisionPoints(round_s=5.0, round_ends="last-finisher"), "server": ServerSpec(Deterministic(1.0))}, "expected no optimization server"),
         ({"decision_points": DecisionPoints(least_gap_s=5.0), "server": ServerSpec(Deterministic(1.0))}, "both least_gap_s"),
         ({"seed": -1}, "seed is -1"),
     ],
@@ -175,7 +170,7 @@ def test_a_job_never_runs_where_it_has_no_time():
 @pytest.mark.parametrize(("duration_s", "end_s"), [(60.0, 60.0), (60.5, 120.0), (100.0, 120.0)])
 def test_jobs_may_end_at_ticks_only(duration_s, end_s):
     """Rounds of a minute: a job that fills its rounds ends with them, any other at the next tick."""
-    points = DecisionPoints.rounds(60.0, True)
+    points = DecisionPoints(round_s=60.0, finish_at_round=True)
     result = run(fixed([0], [duration_s]), nodes(), decision_points=points)
     assert result.completion_s.tolist() == [end_s]
 

@@ -59,12 +59,14 @@ def test_damage_by_hand():
     result = run(fixed([0, 30], [25, 30], [1, 2]), TWO_GPUS, "fifo-strict", failures)
     assert result.completion_s.tolist() == [29, 79]
     found = result.summary()
-    assert set(found) >= SPENT | {"goodput", "availability"}
+    assert set(found) >= SPENT | {"goodput", "effective_training_ratio", "availability"}
     assert (found["outages"], found["job_failures"], found["abandoned_jobs"]) == (1, 1, 0)
     assert found["lost_gpu_h"] == pytest.approx(2 * 3 / 3600)
     assert found["overhead_gpu_h"] == pytest.approx((4 + 2 * (1 + 2 + 3)) / 3600)
     # Of 107 GPU-seconds held 85 were work that counts.
     assert found["goodput"] == pytest.approx((25 + 60) / (29 + 2 * (10 + 29)))
+    # ``a`` has run without a break for 29 s, ``b`` would have held its GPUs for 49 s.
+    assert found["effective_training_ratio"] == pytest.approx((25 + 60) / (29 + 2 * 49))
     assert found["availability"] == pytest.approx(1 - 10 / 79)
 
 

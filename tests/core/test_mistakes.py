@@ -186,10 +186,24 @@ def test_plug_ins_that_make_no_policy(plugged, attribute, complaint):
 # -- settings --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("period_s", [1e-9, 9.9e-4])
-def test_periods_far_too_short_are_refused(period_s):
-    with pytest.raises(InputError, match=r"period is \S+ s, expected at least 0.001 s"):
-        run(jobs(), ONE, plain, decision_points=DecisionPoints(period_s=period_s))
+@pytest.mark.parametrize(
+    ("keys", "complaint"),
+    [
+        ({"period_s": -1}, r"period_s: got -1, expected a number >= 0\.001 and < "),
+        ({"period_s": 9.9e-4}, r"period_s: got 0\.00099, expected a number >= 0\.001"),
+        ({"since_last_s": 0.0}, r"since_last_s: got 0\.0, expected"),
+        ({"round_s": 1e-9}, "round_s: got 1e-09, expected"),
+        ({"round_s": 1e12}, "round_s: got 1000000000000"),
+        ({"on_arrival": False}, "wait for ever"),
+        ({"finish_at_round": True}, "finish_at_round: given without round_s"),
+        ({"round_s": 5.0, "period_s": 5.0}, "both round_s and period_s given"),
+        ({"round_s": 5.0, "least_gap_s": 5.0}, "both round_s and least_gap_s given"),
+        ({"round_ends": "last-finisher"}, "round_ends: expected round_s"),
+    ],
+)
+def test_times_of_decisions_that_are_none(keys, complaint):
+    with pytest.raises(InputError, match=complaint):
+        DecisionPoints(**keys)
 
 
 # -- workloads -------------------------------------------------------------------------------

@@ -18,8 +18,11 @@ from policies import policy_names
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NAMES = sorted(
-    path.stem for path in EXAMPLES.glob("*.toml") if "\n[workload]" in path.read_text("utf-8")
+    path.stem
+    for path in EXAMPLES.glob("*.toml")
+    if "\n[workload]" in path.read_text("utf-8") and path.stem != "large_jobs"
 )
+"""Of jobs that fit on one to eight nodes; tests/features/test_large_jobs.py has the other one."""
 SIZE = {
     "shared": "workload.num_nodes",
     "shared_parts": "workload.num_nodes",

@@ -5,17 +5,15 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from experiments.scenario.build import decision_points, keyed_parts
-from experiments.scenario.schema import Decisions, Scenario
-from simulator import Decision, InputError, Placement, View, Workload
+from experiments.scenario.schema import Scenario
+from simulator import Decision, DecisionPoints, InputError, Placement, View, Workload
 from simulator.core.feature import Feature
 from simulator.features.failures import Checkpoints, Failures, Outages
-from simulator.features.rounds import Rounds
 from simulator.laws import Deterministic
 from simulator.model.rounds import Place, Stretch
 from tests.core.jobs import Once, fixed, nodes, run
 
-ROUNDS = Rounds(10.0)
+ROUNDS = DecisionPoints(round_s=10.0, round_ends="last-finisher")
 
 
 def first_two(view: View) -> Decision:
@@ -24,7 +22,9 @@ def first_two(view: View) -> Decision:
 
 def test_a_round_ends_with_its_last_job():
     """Jobs of 4 and 7 s; a job of 12 s that comes at 1 s waits for 7 s and takes two rounds, 7 to 17 and 17 to 19."""
-    result = run(fixed([0, 0, 1, 30], [4, 7, 12, 1]), nodes(1, 2), first_two, ROUNDS)
+    result = run(
+        fixed([0, 0, 1, 30], [4, 7, 12, 1]), nodes(1, 2), first_two, decision_points=ROUNDS
+    )
     assert result.completion_s.tolist() == [4, 7, 19, 31]
     assert list(result.decisions.time_s) == [0, 7, 17, 30]
     assert result.preemptions.sum() == result.reconfigurations.sum() == 0
@@ -34,7 +34,7 @@ def test_a_round_without_jobs_lasts_its_full_length():
     def from_15_s(view: View) -> Decision:
         return first_two(view) if view.now_s >= 15 else Decision()
 
-    result = run(fixed([0], [5]), nodes(1, 2), from_15_s, ROUNDS)
+    result = run(fixed([0], [5]), nodes(1, 2), from_15_s, decision_points=ROUNDS)
     assert list(result.decisions.time_s) == [0, 10, 20]
     assert result.completion_s.tolist() == [25]
 
@@ -88,7 +88,7 @@ def test_a_performance_model_says_what_a_job_does_in_a_round():
         return Decision([Placement(next(iter(view.waiting), 0), 0, 1)])
 
     jobs, progress = steps([0, 1], [15, 12])
-    result = run(jobs, nodes(), in_turn, ROUNDS)
+    result = run(jobs, nodes(), in_turn, decision_points=ROUNDS)
     assert result.completion_s == pytest.approx([26, 31], abs=1e-9)
     assert list(result.decisions.time_s) == pytest.approx([0, 9, 18, 26], abs=1e-9)
     assert progress.starts == [(0, ""), (1, ""), (0, "resumed"), (1, "resumed")]
@@ -108,7 +108,7 @@ def test_a_job_that_stops_earlier_holds_its_gpu_until_the_round_ends():
             return Stretch(10.0, 0.0, 0.0)
 
     jobs, _ = steps([0, 0], [18, 10], Exact)
-    result = run(jobs, nodes(1, 2), first_two, ROUNDS)
+    result = run(jobs, nodes(1, 2), first_two, decision_points=ROUNDS)
     assert list(result.decisions.time_s) == [0, 10]
     assert result.completion_s == pytest.approx([19, 10], abs=1e-9)
     assert result.gpu_seconds == pytest.approx([19, 10], abs=1e-9)
@@ -121,7 +121,7 @@ def test_a_job_may_do_nothing_in_a_round_and_be_done_at_once_in_the_next():
             return Stretch(4.0, 4.0, 1.0) if len(self.starts) == 1 else Stretch(0.0, 0.0, 0.0)
 
     jobs, _ = steps([0], [24], Idle)
-    result = run(jobs, nodes(1, 2), first_two, ROUNDS)
+    result = run(jobs, nodes(1, 2), first_two, decision_points=ROUNDS)
     assert list(result.decisions.time_s) == [0, 4]
     assert result.completion_s == pytest.approx([4], abs=1e-8)
 
@@ -131,18 +131,19 @@ def test_a_model_that_counts_steps_does_not_go_with_a_feature_that_changes_rates
         def rate(self, execution):
             return 0.5
 
-    assert run(fixed([0], [4]), nodes(), first_two, ROUNDS, Half()).completion_s.tolist() == [8]
+    assert run(
+        fixed([0], [4]), nodes(), first_two, Half(), decision_points=ROUNDS
+    ).completion_s.tolist() == [8]
     with pytest.raises(InputError, match="expected no feature that changes rates"):
-        run(steps([0], [15])[0], nodes(), first_two, ROUNDS, Half())
+        run(steps([0], [15])[0], nodes(), first_two, Half(), decision_points=ROUNDS)
 
 
 def test_a_scenario_file_may_ask_for_such_rounds():
     keys = {"policy": "fifo", "decisions": {"round_s": 10.0, "round_ends": "last-finisher"}}
     scenario = Scenario.model_validate(keys | {"workload": {"kind": "hierarchical"}})
-    (rounds,) = (part for part in keyed_parts(scenario) if isinstance(part, Rounds))
-    assert rounds.round_s == 10.0
+    assert scenario.decisions == ROUNDS
     with pytest.raises(InputError, match="round_ends"):
-        decision_points(Decisions(round_ends="last-finisher"))
+        DecisionPoints(round_ends="last-finisher")
 
 
 def test_a_job_that_a_fault_stops_within_a_round_tells_its_model_what_is_left():
@@ -157,6 +158,6 @@ def test_a_job_that_a_fault_stops_within_a_round_tells_its_model_what_is_left():
 
     jobs, _ = steps([0], [15], Told)
     failures = Failures([Outages(Once(6.0), Deterministic(1.0), [(0,)])], Checkpoints(0.0))
-    result = run(jobs, nodes(), first_two, ROUNDS, failures)
+    result = run(jobs, nodes(), first_two, failures, decision_points=ROUNDS)
     assert told == [(0, pytest.approx(0.6))]
     assert result.completion_s == pytest.approx([18], abs=1e-9)

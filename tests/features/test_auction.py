@@ -8,10 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policies import make_policy
+from policies.serving import Service
 from policies.tenants.auction import largest_product, parts_kept
+from policies.tenants.finish_time import FinishTimeFair
+from policies.tenants.themis import _usable, _values
+from simulator import Decision
 from simulator.features.tenants import tenants_of
 from simulator.features.tenants.fairness import shares
-from tests.core.jobs import run
+from tests.core.jobs import fixed, nodes, run
 from tests.features.test_tenants import cluster_of, jobs_of, jobs_of_one_gpu
 
 many = settings(max_examples=120, deadline=None, derandomize=True)
@@ -149,3 +153,55 @@ def test_a_bidder_that_others_gain_by_keeps_no_more_than_it_won():
     won = largest_product(values)
     assert won == [2, 0, 1]
     assert parts_kept(values, won)[2] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("fairness", "count", "worst"),
+    [(0.8, 6, [5, 4]), (0.8, 5, [4]), (0.7, 10, [9, 8, 7]), (1.0, 3, [2])],
+)
+def test_so_many_tenants_are_worst_off(fairness, count, worst):
+    """1.2 of six tenants are two; 0.3 of ten are three, though 1 - 0.7 times 10 is 3.0000000000000004; one at least."""
+    policy = FinishTimeFair(fairness=fairness)
+    assert policy.worst_off(np.arange(count), np.arange(count, dtype=float)) == worst
+
+
+def test_bids_by_hand():
+    """Four GPUs. a has j0 of 2 GPUs since 0 s, and j1 of one that has come at 10 s; b's j2 of 2 GPUs comes at 20 s; c's, of
+    weight 2, later. So a and b have two GPUs each for themselves.
+
+    At 20 s a has waited for 20 s. Its jobs would take (200 + 50) / 2 = 125 s on its part. There are 160 + 50 GPU-s left,
+    on the two GPUs that it holds 105 s; with one more, the longest takes 80 s. b's takes 40 s on two GPUs, and never ends
+    on fewer.
+    """
+    work = fixed([0, 10, 20, 500], [100, 50, 40, 1], [2, 1, 2, 1], vc=list("aabc"))
+    tenants = tenants_of(work, weight={"c": 2.0})
+    bids = []
+
+    class Spy:
+        def decide(self, view):
+            if view.now_s == 20.0:
+                service = Service(view)
+                service.keep(0)
+                uses = [_usable([1], 2), _usable([2], 2)]
+                bids.append(_values(view, service, tenants, [0, 1], uses))
+            policy = make_policy("fifo-strict")
+            return policy.decide(view) if view.now_s in (0.0, 100.0, 500.0) else Decision([], True)
+
+    run(work, nodes(4), Spy(), tenants)
+    assert bids[0] == pytest.approx(
+        np.array([[125 / 125, 125 / 100, 125 / 100], [0.0, 0.0, 40 / 40]])
+    )
+
+
+def test_what_bidders_pay_goes_to_those_who_did_not_bid():
+    """Two GPUs. a and b want both, win one each, and keep it with the chance 1/2. c, who has asked for most GPUs and
+    is the best off, gets what they lose."""
+    work = fixed([0.0] * 14, [100.0] * 14, vc=list("aabb" + "c" * 10))
+    given = []
+    for seed in range(8):
+        policy = make_policy("themis", fairness=0.4, lease_s=1000.0)
+        first = run(work, nodes(2), policy, tenants_of(work), seed=seed).first_start_s == 0
+        given.append(int(first[4:].sum()))
+        assert first.sum() == 2
+        assert max(first[:2].sum(), first[2:4].sum()) <= 1
+    assert sorted(set(given)) == [0, 1, 2]

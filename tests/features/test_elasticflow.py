@@ -150,3 +150,17 @@ def test_whether_a_plan_goes_on_where_a_node_goes_or_comes_back(monkeypatch, bef
 def test_other_machines_are_one_line():
     with pytest.raises(InputError, match="elasticflow: expected equal nodes of a fixed type"):
         simulated(*of_two_types(), "elasticflow")
+
+
+def test_the_speed_for_each_gpu_counts_from_what_a_job_has():
+    """A second GPU doubles the speed of the first job, from 1 to 2; the other would have a speed of 0.8 on it."""
+    has = {0: 1, 1: 0}
+    spread(has, {0: [math.inf, 100.0, 50.0], 1: [math.inf, 100.0, 40.0]}, 1)
+    assert has == {0: 2, 1: 0}
+
+
+@pytest.mark.parametrize(("left_s", "on_time"), [(50.0, True), (51.0, False)])
+def test_what_has_passed_of_a_plan_does_no_work(left_s, on_time):
+    """50 s of the 100 s of a plan are left."""
+    ask = Ask(60.0, 0, [math.inf, left_s])
+    assert elasticflow._on_time([Piece(0.0, 100.0, 1)], ask, 50.0) is on_time

@@ -137,6 +137,7 @@ def test_overhead_counts_all_gpus_of_a_job(cluster):
     assert damage.lost_gpu_s.tolist() == pytest.approx([2 * 15.0])
     assert damage.overhead_gpu_s.tolist() == pytest.approx([2 * (5.0 + 14.0)])
     assert result.summary()["goodput"] == pytest.approx(200 / 268)
+    assert result.summary()["effective_training_ratio"] == pytest.approx(100 / 144)
     assert result.summary()["overhead_gpu_h"] == pytest.approx(38 / 3600)
 
 

@@ -208,3 +208,39 @@ def test_bad_keys_are_one_line(tmp_path, text, told):
         'arrival_rate_per_h = 30\n[cluster]\nkind = "nodes"\nnum_nodes = 4\n'
     )
     assert told in refused("run", path, "--out", tmp_path / "out")
+
+
+def test_of_two_racks_the_fullest_that_holds_the_job():
+    """Six GPUs are free in the first rack, four in the second, on no node four."""
+    jobs = jobs_of([1, 1, 2, 2, 4], [1000.0] * 4 + [100.0], [0, 0, 0, 0, 10])
+    policy = make_policy("consolidating", wait_node_s=0.0)
+
+    def decide(view):
+        if view.now_s < 10:
+            return Decision([Placement(j, j, jobs.num_gpus[j]) for j in range(4)])
+        return policy.decide(view)
+
+    result = simulate(jobs, FOUR, decide, features=[network_of(jobs, 4, 2)])
+    assert {s.node for s in result.schedule if s.job == 4} == {2, 3}
+
+
+@pytest.mark.parametrize(("above", "start_s"), [(1.1, 400.0), (1.2, 10.0)])
+def test_who_is_sensitive_takes_more_than_so_many_times_as_long(above, start_s):
+    jobs = jobs_of([3, 3, 3, 3, 4], [1000, 1000, 1000, 400, 100], [0, 0, 0, 0, 10])
+    policy = make_policy("consolidating", wait_node_s=-1.0, who="sensitive", above=above)
+    result = simulate(jobs, FOUR, policy, features=[network_of(jobs, 4, 2, same_rack=1.2)])
+    assert result.first_start_s[4] == start_s
+
+
+def test_a_job_of_several_nodes_waits_for_a_rack_alone():
+    """Of three racks each has one free node: the job of two nodes waits 20 s for a rack, and for no node."""
+    jobs = jobs_of([4, 4, 4, 8], 1000.0, [0, 0, 0, 10])
+    policy = make_policy("consolidating", wait_node_s=50.0, wait_rack_s=20.0)
+
+    def decide(view):
+        if view.now_s < 10:
+            return Decision([Placement(j, 2 * j, 4) for j in range(3)])
+        return policy.decide(view)
+
+    result = simulate(jobs, SIX, decide, features=[network_of(jobs, 6, 2)])
+    assert result.first_start_s[3] == 30.0

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from policies.serving import Service
 from simulator import Workload
 from simulator.features.admission import (
     Admission,
@@ -156,3 +157,26 @@ def test_the_latest_borrowers_make_room_unless_they_fit_beside(gpus, total, stop
     result = run(work, nodes(total), "capacity", tenants)
     assert result.first_start_s.tolist() == [0.0, 1.0, 2.0, 10.0]
     assert result.preemptions.tolist() == stopped
+
+
+def test_each_controller_has_its_part_of_the_quotas():
+    """Quotas of 4 GPUs each, two controllers of 4 GPUs: on each one a has 2 for itself, and 2 that b takes back at 10 s."""
+    work = jobs("a" * 8 + "b" * 4, [100] * 12, [1] * 12, [0] * 8 + [10] * 4)
+    tenants = tenants_of(work, quota={"a": 4.0, "b": 4.0}, borrowing=True)
+    result = run(work, nodes(4, 2, controllers=2), "capacity", tenants)
+    assert result.first_start_s.tolist() == [0.0] * 8 + [10.0] * 4
+    assert result.preemptions.tolist() == [0] * 4 + [1] * 4 + [0] * 4
+
+
+def test_a_job_that_does_not_fit_stands_for_those_like_it(monkeypatch):
+    """One of two GPUs is free. The first of 200 jobs of two GPUs is tried, the others are not."""
+    tried = []
+    start = Service.start
+    monkeypatch.setattr(
+        Service, "start", lambda self, job: [tried.append(job), start(self, job)][1]
+    )
+    work = jobs("a" * 201, [5] * 201, [1] + [2] * 200)
+    result = run(work, nodes(2), "fair-share", tenants_of(work))
+    at_first = tried[: tried.index(1, 2)]
+    assert at_first == [0, 1]
+    assert result.first_start_s[:3].tolist() == [0.0, 5.0, 10.0]

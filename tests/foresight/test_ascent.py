@@ -1,5 +1,7 @@
 """Packing by prices of slots: a packing that fits, a bound that holds, exact transport."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -92,3 +94,14 @@ def test_the_rule_and_what_is_recorded():
     assert prices.total_cost == pytest.approx(exact.total_cost, rel=0.1)
     again = simulate(workload, cluster, make_policy("foresight", exact_up_to=0), seed=1)
     assert again.jobs_table().to_csv() == prices.jobs_table().to_csv()
+
+
+@pytest.mark.parametrize(
+    ("limit", "counts"), [(3, [1, 1, 1, 0]), (2, [0, 1, 1, 0]), (9, [1, 1, 1, 0])]
+)
+def test_fractions_of_nodes_are_rounded_to_as_many(limit, counts):
+    """0.5, 1.3 and 1.2 nodes of three patterns of one type are three, of which the first pattern has lost most; a pattern
+    of another type has nothing to do with it."""
+    problem = SimpleNamespace(limits=np.array([limit, 5.0]), group=np.array([0, 0, 0, 1]))
+    shares = np.array([0.5, 1.3, 1.2, 0.4])
+    assert ascent._rounded(problem, shares).tolist() == counts

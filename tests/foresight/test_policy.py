@@ -1,6 +1,7 @@
 """Whole runs of foresight: above every bound, blind to the future, whole on odd input."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from experiments.analysis.lagrangian import lagrangian
 from policies import make_policy
 from policies.foresight.arrival_statistics import ArrivalStatistics
 from policies.foresight.machines import Machines
+from policies.foresight.policy import _speed
 from policies.foresight.price import CHANCES, DEVIATIONS, Demand, PriceGrid, peak
 from policies.foresight.value import slopes_of
 from simulator import (
@@ -19,6 +21,7 @@ from simulator import (
     Decision,
     InputError,
     NodeType,
+    Placement,
     Policy,
     Result,
     ServerSpec,
@@ -362,3 +365,19 @@ def test_the_steps_by_hand(two_steps, step_s):
     policy = make_policy("foresight", two_steps=two_steps, tilt=0.0, price=False, hull=False)
     table = simulate(work, Cluster.of_vms(CATALOG[:1], 1), policy).decisions_table()
     assert table["gain"].iloc[0] == pytest.approx(0.01 * step_s, rel=1e-3)
+
+
+def test_a_move_is_paid_over_two_mean_gaps_or_to_the_end_by_hand():
+    """A gap of 50 s, a delay of 10 s. A job of 1000 s on one GPU and 80 s on two: 100 / 110 and 80 / 90; the latter with
+    half of it left 40 / 50. Nothing is lost where it runs already, nor at a first start."""
+    view = SimpleNamespace(
+        reconfiguration=10.0,
+        jobs=np.array([0, 1, 2]),
+        remaining=np.array([1.0, 0.5, 1.0]),
+        has_started=np.array([True, True, False]),
+        running={1: (Placement(1, 0, 1, node_type=0),)},
+        cluster=SimpleNamespace(node_type_of=None),
+    )
+    machines = SimpleNamespace(config_type=np.array([0, 0]), config_gpus=np.array([1, 2]))
+    speed = _speed(view, machines, np.array([[1000.0, 80.0]] * 3), 50.0)
+    assert speed.ravel().tolist() == pytest.approx([100 / 110, 80 / 90, 1, 40 / 50, 1, 1])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from policies import make_policy
 from policies.fractional_gpus.state import Typical
 from simulator import Decision, InfeasibleDecision, Performance, Placement, View, Workload
 from simulator.features.colocation import colocation_of
@@ -105,3 +106,23 @@ def test_parts_of_gpus_are_asked_for_and_worked_on():
     assert times.work_gpu_s(ONE).tolist() == [50.0, 20.0]
     assert demanded_gpus(work, in_parts=True).tolist() == [0.5, 2.0]
     assert demanded_gpus(work, in_parts=False).tolist() == [1.0, 2.0]
+
+
+def test_of_equal_gpus_a_slice_is_cut_from_the_first():
+    work = sharing([0.0, 0.0], 100.0, [0.5, 0.5], model=["m"] * 2)
+    slices, chosen = make_policy("slices"), {}
+
+    def seen(view: View) -> Decision:
+        decision = slices.decide(view)
+        chosen.update(decision.gpus_of)
+        return decision
+
+    run(work, nodes(3), seen, colocation_of(work, slices=True))
+    assert chosen == {0: (0,), 1: (1,)}
+
+
+def test_nobody_gets_a_slice_of_a_gpu_that_another_has_as_a_whole():
+    """0.7 of a GPU are five sevenths, for which there is no profile but the whole GPU; 0.1 has to wait."""
+    work = sharing([0.0, 5.0], 100.0, [0.7, 0.1], model=["m"] * 2)
+    result = run(work, nodes(1), "slices", colocation_of(work, slices=True))
+    assert result.first_start_s.tolist() == [0.0, 100.0]

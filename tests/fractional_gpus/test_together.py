@@ -197,3 +197,20 @@ def test_several_servers_and_whole_gpus():
     jobs = jobs_of([100.0, 100.0], [0.0, 1.0], part=1.0)
     result = run(jobs, nodes(2), "fifo-backfill", busy(jobs), server_s=10, servers=2)
     assert result.first_start_s.tolist() == [10.0, 11.0]
+
+
+def test_a_slice_that_was_cut_meanwhile_is_not_cut_again():
+    """Two servers take 10 s each. Job 0 gets slices 4 to 7 at 10 s; by then job 1 was promised one of these for 15 s."""
+    work = jobs_of([100.0, 100.0], [0.0, 5.0], [3 / 7, 1 / 7])
+    parts = (3 / 7, 1 / 7)
+
+    def newest(view):
+        job = max(view.waiting, default=None)
+        if job is None:
+            return Decision(keep_running=True)
+        return Decision([Placement(job, 0, parts[job])], keep_running=True, gpus_of={job: (0,)})
+
+    slices = colocation_of(work, slices=True)
+    result = run(work, ONE, newest, slices, server_s=10.0, servers=2)
+    print(result.first_start_s)
+    assert result.first_start_s.tolist() == [10.0, 120.0]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import cast
+
 import numpy as np
 import pytest
 
 from policies.free_gpus import Nodes
 from policies.goodput.emptiest_nodes import place_beside, place_by_size
-from policies.goodput.optimus import by_marginal_gain, remaining_steps
+from policies.goodput.optimus import _gain_of_goodput, by_marginal_gain, remaining_steps
 from policies.goodput.tiresias import Tiresias
 from policies.registry import make_policy
 from simulator.errors import InputError
+from simulator.model.contract import View
 from simulator.model.goodput import Goodput
 from tests.core.jobs import elastic, fixed, nodes, run
 from tests.goodput.applications import toy
@@ -102,3 +106,11 @@ def test_optimus_counts_steps_from_the_end_of_an_epoch_and_one_in_the_last():
     """Two epochs end after 100 and 200 steps of batch 10."""
     model = Goodput([toy()], np.array([0]), np.array([10]), num_gpus=np.array([1]))
     assert [remaining_steps(model, 0, left) for left in (1.0, 0.1)] == [100.0, 1.0]
+
+
+def test_optimus_gives_no_more_gpus_than_the_batch_has_smallest_local_batches() -> None:
+    """A batch of 20, of which a GPU takes 10 at least: the second GPU is of use, the third is not."""
+    model = Goodput([toy()], np.array([0]), np.array([20]), num_gpus=np.array([1]))
+    view = SimpleNamespace(jobs=np.array([0]), remaining=np.array([1.0]))
+    gain = _gain_of_goodput(model, cast(View, view), 4)
+    assert [gain(0, gpus) > 0 for gpus in (1, 2)] == [True, False]

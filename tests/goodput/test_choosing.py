@@ -123,7 +123,7 @@ def test_a_job_runs_where_the_tables_have_times(policy: str, cluster: tuple[int,
         Workload(["a"], [0.0], Goodput([noisy], np.array([0]), np.array([10]))),
         Cluster.of_nodes(NodeType("server", "T4", cluster[1]), cluster[0]),
         make_policy(policy),
-        decision_points=DecisionPoints.rounds(20.0),
+        decision_points=DecisionPoints(round_s=20.0),
     )
     assert np.isfinite(result.jct_s).all()
 
@@ -280,3 +280,12 @@ def test_an_option_out_of_its_range_is_one_line(
 ) -> None:
     with pytest.raises(InputError, match=message.replace("(", r"\(")):
         policy(**options)
+
+
+def test_terms_of_the_mean_by_hand() -> None:
+    """A job without GPUs counts as one of a hundredth of the speed of one GPU; a move halves what is not there already."""
+    policy = Pollux(restart_s=30.0)
+    waiting = policy._values(Candidate(Fixed(0, 1, 1.6), 0, 30.0), 4, 2, 1)
+    assert waiting.tolist() == pytest.approx([-100, -1, -1 / 1.6])
+    running = policy._values(Candidate(Fixed(0, 1, 1.6, starts=1), 1, 30.0), 4, 2, 1)
+    assert running.tolist() == pytest.approx([-100, -1, -1 / 0.8])

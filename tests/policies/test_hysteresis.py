@@ -244,7 +244,7 @@ def test_policies_that_name_gpus_are_refused(name):
 def test_rounds_shorter_than_the_delay_end():
     """LAS moves jobs in every round before they get on; with hysteresis all jobs end."""
     four = fixed([0.0] * 3, [20_000.0] * 3)
-    points = DecisionPoints.rounds(300.0)
+    points = DecisionPoints(round_s=300.0)
     policy = make_policy("las@hysteresis")
     four = replace(four, performance=replace(four.performance, time_shared=True))
     result = simulate(four, nodes(), policy, decision_points=points, features=[Delays.of(600.0)])
@@ -259,3 +259,30 @@ def test_a_pool_has_room_for_more_than_is_rented():
         ends(two, Cluster.rental_pool(1.0), make_policy("rental-equi@hysteresis", gpus=2.0))
     lack, *_ = missing_requirements("rental-equi@hysteresis", two, Cluster.rental_pool(1.0))
     assert "rental pool, the policy needs nodes" in lack.missing
+
+
+def test_of_equal_nodes_the_first():
+    """A stays on node 0, where B should go; nodes 1 and 2 are empty."""
+    two = fixed([0.0, 1000.0], [4000.0, 1000.0])
+    script = {0.0: [Placement(0, 0, 1)], 1000.0: [Placement(0, 1, 1), Placement(1, 0, 1)]}
+    policy = Hysteresis(Scripted(script), "scripted")
+    result = simulate(two, nodes(1, 3), policy, features=[Delays.of(DELAY_S)])
+    assert [(s.job, s.node) for s in result.schedule] == [(1, 1), (0, 0)]
+
+
+def test_the_least_remaining_time_first_and_not_the_shortest_job():
+    """C of 2900 s makes room for E at 1900 s, with 1000 s left. At 1910 s B does not get all 4 GPUs, for A has but
+    900 s left; the two that are free go to C, and not to D of 2000 s."""
+    jobs = fixed(
+        [0.0, 0.0, 1900.0, 1905.0, 1905.0], [2810.0, 2900.0, 10.0, 800.0, 2000.0], [2, 2, 2, 4, 2]
+    )
+    script = {
+        0.0: [Placement(0, 0, 2), Placement(1, 0, 2)],
+        1900.0: [Placement(0, 0, 2), Placement(2, 0, 2)],
+        1910.0: [Placement(3, 0, 4)],
+        4000.0: [Placement(4, 0, 2)],
+    }
+    policy = Hysteresis(Scripted(script), "scripted")
+    result = simulate(jobs, nodes(4), policy, features=[Delays.of(DELAY_S)])
+    assert result.first_start_s.tolist() == [0.0, 0.0, 1900.0, 3210.0, 2810.0]
+    assert result.completion_s[1] == 1910.0 + DELAY_S + 1000.0

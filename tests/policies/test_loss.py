@@ -166,3 +166,10 @@ def test_head_keeps_the_patience():
     workload = made([0, 1, 2], [1, 1, 1], [3, 4, 5])
     assert workload.head(2).patience_s.tolist() == [3, 4]
     assert replace(workload, notes=("x",)).patience_s.tolist() == [3, 4, 5]
+
+
+@pytest.mark.parametrize(("options", "start_s"), [({}, 30.0), ({"round_s": 100.0}, 100.0)])
+def test_who_stood_behind_a_job_that_leaves_starts_at_the_next_decision(options, start_s):
+    """The job of two GPUs leaves at 30 s."""
+    jobs = made([0, 0, 0], [500, 10, 10], [np.inf, 30, np.inf], [1, 2, 1])
+    assert on_gpus(jobs, gpus=2, **options).first_start_s[2] == start_s

@@ -225,3 +225,13 @@ def test_hesrpt_by_hand_with_another_power():
     """The larger of two jobs gets (1/2)^4 of 16 GPUs, where p is 3/4; the smaller one 15."""
     result = on_a_pool(batch([3.0, 1.0], 0.75), HeSrpt(16.0, 0.75))
     assert result.completion_s[1] == pytest.approx(HOUR / 15**0.75)
+
+
+def test_an_order_of_the_autoscaler_is_not_taken_back():
+    """The first job ends at 3700 s, while 8 GPUs for two others boot until 3750 s. One of these starts on its GPUs at once,
+    the other at 3750 s; then 4 of the 12 GPUs are spare, and are kept."""
+    jobs = batch([2, 2, 2], 0.5, [0, 3650, 3650])
+    result = on_a_pool(jobs, AUTOSCALER, decision_points=EVERY_100_S)
+    assert result.first_start_s.tolist() == pytest.approx([100, 3700, 3800])
+    rented = result.decisions_table().groupby("time_s")["rented_gpus"].last()
+    assert rented[[100.0, 3650.0, 3700.0, 3800.0]].tolist() == [4, 12, 12, 12]

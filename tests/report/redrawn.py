@@ -44,9 +44,7 @@ def check_drawn_again(
     folder.mkdir()
     out.mkdir()
     write_results(results, folder)
-    again, rows_again, left_out = redrawn(
-        experiment, folder, results.tasks, results.scale, out
-    )
+    again, rows_again, left_out = redrawn(experiment, folder, results.tasks, results.scale, out)
     assert left_out == []
     for one, other in zip(figures, again, strict=True):
         assert same_data(one.csv, other.csv), one.name
@@ -65,9 +63,7 @@ def same_data(one: Path, other: Path) -> bool:
 
 def same_numbers(row: Claim, other: Claim) -> bool:
     """Whether two rows have the same numbers, of what is printed and of ours."""
-    found, others = (
-        pd.Series([r.ours, r.ci_low, r.ci_high], dtype=float) for r in (row, other)
-    )
+    found, others = (pd.Series([r.ours, r.ci_low, r.ci_high], dtype=float) for r in (row, other))
     return _same(found, others)
 
 

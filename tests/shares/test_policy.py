@@ -46,7 +46,7 @@ def test_rounds_of_the_cluster_give_the_same():
     jobs = workload([240.0, 240.0, 360.0], [2, 2, 4])
     own = simulate(jobs, cluster(), make_policy("gandiva-fair"))
     rounds = simulate(
-        jobs, cluster(), make_policy("gandiva-fair"), decision_points=DecisionPoints.rounds(120.0)
+        jobs, cluster(), make_policy("gandiva-fair"), decision_points=DecisionPoints(round_s=120.0)
     )
     assert own.completion_s.tolist() == rounds.completion_s.tolist()
 

@@ -14,9 +14,8 @@ from experiments.scenario.schema import Scenario
 from experiments.studies.shares import notebooks
 from experiments.studies.shares.measured import RELEASED
 from policies import make_policy
-from simulator import Decision, Placement, simulate
+from simulator import Decision, DecisionPoints, Placement, simulate
 from simulator.core.feature import Feature
-from simulator.features.rounds import Rounds
 from simulator.workloads.gavel import TrainingJobs
 from simulator.workloads.table import Setting
 
@@ -71,7 +70,13 @@ def run(policy):
     ).make(Setting())
     if isinstance(policy, str):
         policy = make_policy(policy)
-    result = simulate(workload, cluster, policy, features=[Rounds(ROUND_S), recorder])
+    result = simulate(
+        workload,
+        cluster,
+        policy,
+        features=[recorder],
+        decision_points=DecisionPoints(round_s=ROUND_S, round_ends="last-finisher"),
+    )
     return result, recorder.rounds
 
 

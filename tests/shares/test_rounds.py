@@ -11,11 +11,10 @@ from policies import make_policy
 from policies.shares import Active, Chosen, RoundRules, ShareRounds, gandiva_fair
 from policies.shares.allox import allox, in_order
 from policies.shares.rounds import place
-from simulator import Cluster, NodeType, Placement, Workload, simulate
+from simulator import Cluster, DecisionPoints, NodeType, Placement, Workload, simulate
 from simulator.errors import InputError
 from simulator.features.failures import Failures, Outages
 from simulator.features.reconfiguration import Delays
-from simulator.features.rounds import Rounds
 from simulator.laws import Deterministic
 from simulator.workloads.training import RoundWork, Steps, Training, TrainingTimes
 
@@ -56,7 +55,8 @@ def run(jobs, nodes, policy="gandiva-fair", work=None, features=(), gpus=1):
         Workload(jobs.job_id, jobs.submit_s, times),
         Cluster.of_nodes(NodeType("v100", "v100", gpus), nodes),
         make_policy(policy) if isinstance(policy, str) else policy,
-        features=[Rounds(120.0), *features],
+        features=features,
+        decision_points=DecisionPoints(round_s=120.0, round_ends="last-finisher"),
     )
 
 
@@ -426,7 +426,7 @@ def test_allox_keeps_the_share_of_a_job_that_fills_another_type():
         Workload(jobs.job_id, jobs.submit_s, times),
         Cluster(types, 2, node_type_of=(0, 1)),
         policy,
-        features=[Rounds(120.0)],
+        decision_points=DecisionPoints(round_s=120.0, round_ends="last-finisher"),
     )
     shares = [json.loads(each) for each in result.decisions_table()["shares"].dropna()]
     assert [each["0"] for each in shares] == [[0.0, 1.0]] * len(shares)

@@ -17,7 +17,9 @@ def run() -> Callable[..., Result]:
     """Simulate a policy in rounds."""
 
     def run(workload: Workload, servers: Cluster, policy: Any, **options: Any) -> Result:
-        rounds = DecisionPoints.rounds(ROUND_S, options.pop("finish_at_tick", False))
+        rounds = DecisionPoints(
+            round_s=ROUND_S, finish_at_round=options.pop("finish_at_round", False)
+        )
         return simulate(workload, servers, policy, decision_points=rounds, **options)
 
     return run

@@ -93,3 +93,10 @@ def test_migration_costs_what_the_engine_charges(run):
     work = fixed([0, 400], [3000, 600])
     result = run(work, server(), synergy("srtf", "tune"), features=[Delays.of(60)])
     assert result.completion_s == pytest.approx([3660, 1200])
+
+
+def test_starving_jobs_go_by_submission(run):
+    """At 1500 s both long jobs starve. The shorter one comes first by SRTF, but the other has been submitted before it."""
+    work = fixed([0, 0] + [300 * i for i in range(20)], [6000, 4500] + [300] * 20)
+    guarded = run(work, server(), synergy("srtf", "tune", starvation_s=1500))
+    assert guarded.first_start_s[:2].tolist() == pytest.approx([1500, 1800])

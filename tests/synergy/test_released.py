@@ -15,7 +15,7 @@ def test_makespan_of_opt_is_that_of_a_tie(run):
     servers = cluster(4)
     workload = with_sensitivity(deployment_trace("static"), servers, round_s=300)
     policy = synergy("fifo", "opt", released=True, solver="highs")
-    result = run(workload, servers, policy, finish_at_tick=True)
+    result = run(workload, servers, policy, finish_at_round=True)
     assert result.makespan_s / 300 == pytest.approx(126)
 
 

@@ -41,7 +41,7 @@ def our_ends(run, workload, num_servers, ordering, mechanism):
     servers = cluster(num_servers)
     as_released = with_sensitivity(workload, servers, released=True, round_s=300)
     policy = synergy(ordering, mechanism, released=True)
-    return run(as_released, servers, policy, finish_at_tick=True).completion_s
+    return run(as_released, servers, policy, finish_at_round=True).completion_s
 
 
 def random_trace(seed, count=60, gpus=(1, 1, 1, 2, 4, 8, 16)):

@@ -83,6 +83,8 @@ def test_networks_that_do_not_fit_on_a_gpu_have_no_time_there():
 def test_table_of_relative_speeds_is_what_the_published_points_give():
     committed, computed = read_table("gpu_speeds.csv"), gpu_speeds.speeds()
     assert list(committed.columns) == list(computed.columns)
+    keys = ["network", "gpu_type", "gpus"]
+    assert committed[keys].equals(computed[keys])
     np.testing.assert_allclose(committed["relative_speed"], computed["relative_speed"], rtol=1e-9)
     assert (committed["basis"] == computed["basis"]).all()
 
@@ -265,6 +267,15 @@ def test_power_is_andreas_line():
     assert cluster.currency == "EUR"
 
 
+def test_power_and_prices_of_the_gpus_alone():
+    """H100: 700 W and 3.78 $/h each."""
+    nodes = Cluster.of_nodes(NodeType("2-GPU", "H100", 2), 3)
+    found = added(Rules(power="data-sheet", prices="on-demand"), nodes).cluster
+    assert found.node_types[0].power_w == (0.0, 700.0, 1400.0)
+    assert found.node_types[0].price_per_hour == 7.56
+    assert (found.currency, found.energy_price_per_kwh) == (nodes.currency, 0.0)
+
+
 # -- purity, chance, notes -------------------------------------------------------------------
 
 
@@ -356,7 +367,6 @@ def test_shares_of_models_come_out():
         ({"speedup": "calibrated", "speedup_curve": "calibrated"}, "speedup_curve: given together"),
         ({"speedup_curve": "calibrated", "sensitivity": "synergy"}, "sensitivity: given together with speedup_curve"),
         ({"prices": 1.0, "power": "andreas"}, "power: given together with prices"),
-        ({"gpu_type": "K80"}, "gpu_type: given without speedup"),
         ({"prices": -1.0}, "prices: got -1.0"),
     ],
 )  # fmt: skip
@@ -376,8 +386,18 @@ def test_wrong_and_contradictory_rules_are_one_line(rules, line):
         (Rules(load=1.0), POOL, "load: offered load: the pool has no limit"),
         (Rules(prices="hierarchical"), NODES, "prices: catalogue 'hierarchical' has no GPU type"),
         (Rules(power="andreas"), NODES, "power: GPU type 'GPU' has no power figures"),
+        (
+            Rules(power="data-sheet"),
+            NODES,
+            "power: GPU type 'GPU' has no power, expected nodes of V100",
+        ),
+        (
+            Rules(prices="on-demand"),
+            SERVERS,
+            "prices: GPU type 'V100' has no price, expected nodes of T4",
+        ),
         (Rules(models="uniform", sensitivity="synergy"), NODES, "sensitivity: node type '8-GPU'"),
-        (replace(ELASTIC, gpu_type="H100"), NODES, "gpu_type: model 'alexnet': no throughput on"),
+        (replace(ELASTIC, gpu_type="TPU"), NODES, "gpu_type: model 'alexnet': no throughput on"),
     ],
 )
 def test_rules_that_do_not_go_with_jobs_or_machines_are_one_line(rules, cluster, line):

@@ -113,7 +113,7 @@ def test_values_of_keys():
         ("models=[-1,2,3]", "adapt.models[0]: got -1, expected text or a number >= 0"),
         ("load=0", "adapt.load: got 0, expected a number > 0"),
         ("speedup=linear", 'adapt.speedup: got "linear", expected'),
-        ("gpu_type=H100", "adapt.gpu_type: model 'gnmt': no throughput on GPU type 'H100'"),
+        ("gpu_type=TPU", "adapt.gpu_type: got 'TPU', expected a GPU type of A10, A100,"),
     ],
 )
 def test_each_wrong_key_is_one_line(tmp_path, option, line):

@@ -35,7 +35,7 @@ TASKS = (
     "d,worker,1.0,Running,4995.0,,100.0,5.0,100.0,MISC",
     "d,evaluator,1.0,Terminated,4995.0,4999.0,100.0,5.0,100.0,MISC",
 )
-HEADER = ",".join(c.name for c in PaiTasks.columns)
+HEADER = ",".join(c.name for c in PaiTasks.reads)
 
 
 @pytest.mark.parametrize("head", [(), (HEADER,)], ids=["as released", "with a header"])
@@ -50,8 +50,8 @@ def test_tasks_of_pai(tmp_path: Path, head: tuple[str, ...]) -> None:
     assert told(jobs) == [
         f"1 jobs hold no GPU, left out (the first in line {4 + len(head)})",
         f"1 jobs have a task without a start or an end, left out (the first in line {5 + len(head)})",
-        "1 jobs with a part of a GPU, counted as a whole one",
         "2 jobs ran on GPUs of a type, here they take any",
+        "1 jobs ask for a part of a GPU beside whole ones, which counts as a whole one",
     ]
 
 
@@ -74,9 +74,9 @@ def test_jobs_of_the_simulator_of_pai(tmp_path: Path) -> None:
     assert jobs.num_cpus.tolist() == [0, 48]
     np.testing.assert_array_equal(jobs.requested_s, [np.nan, 45.5])
     assert told(jobs) == [
-        "1 jobs without a run on a GPU, left out",
-        "2 jobs ask for a type of GPU, here they take any",
+        "1 jobs hold no GPU, left out (the first in line 4)",
     ]
+    assert jobs.gpu_types == ("V100", "T4")
 
 
 def test_services_of_2025(tmp_path: Path) -> None:

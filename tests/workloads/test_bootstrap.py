@@ -1,16 +1,12 @@
 """Traces drawn again in blocks: against laws that are known."""
 
 import math
-import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.signal import lfilter
 
-from experiments.analysis.compare import compare
 from simulator import InputError, Performance, SpeedupCurve, TimeTable, Workload
 from simulator.model.fractional import SharedDuration
 from simulator.model.speedup import Power
@@ -87,68 +83,6 @@ def test_more_draws_make_no_narrower_interval():
     values = rng.normal(size=500)
     few, many = (interval(values, 1, rng, draws).half_width for draws in (119, 2999))
     assert few == pytest.approx(many, rel=0.25)
-
-
-def scenario(tmp_path: Path, seed: int = 1) -> Path:
-    rng = np.random.default_rng(seed)
-    times = np.cumsum(rng.exponential(100.0, 60)).round(3)
-    jobs = pd.DataFrame({"job_id": range(60), "submit_time_s": times})
-    jobs = jobs.assign(duration_s=(rng.exponential(80, 60) + 1).round(3), num_gpus=1)
-    jobs.to_csv(tmp_path / "jobs.csv", index=False)
-    path = tmp_path / "trace.toml"
-    path.write_text(
-        'policy = "fifo-strict"\n[workload]\nkind = "csv"\npath = "jobs.csv"\n'
-        '[cluster]\nkind = "nodes"\nnum_nodes = 60\ngpus_per_node = 1\n'
-    )
-    return path
-
-
-def test_compare_on_a_trace(tmp_path):
-    """Nobody waits on 60 GPUs, so completion times are durations: the law of their mean is known."""
-    path = scenario(tmp_path)
-    once = compare(path, [], ["mean_jct_s"])
-    assert re.search("not ten replications.*--bootstrap 40", once.notes[0])
-    plain = once.table
-    assert math.isnan(plain["lower"][0])
-    table = compare(path, ["fifo-strict", "srpt"], ["mean_jct_s"], bootstrap=39, block_jobs=1).table
-    assert table["mean"][0] == plain["mean"][0]
-    durations = np.loadtxt(tmp_path / "jobs.csv", delimiter=",", skiprows=1)[:, 2]
-    expected = durations.std() / math.sqrt(60)
-    half = (table["upper"][0] - table["lower"][0]) / 2
-    assert half / 1.96 == pytest.approx(expected, rel=0.35)  # 39 draws: the ends vary by chance
-    difference = table.iloc[2]
-    assert difference["minus"] == "fifo-strict"
-    assert difference[["mean", "lower", "upper"]].abs().max() < 1e-9  # the same draws for both
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        ({"bootstrap": 38}, "--bootstrap: got 38, expected at least 39 for a 95 % interval"),
-        ({"bootstrap": 39, "replications": 5}, "given with --precision or --replications"),
-        ({"block_jobs": 5}, "--block-jobs: given without --bootstrap"),
-        ({"bootstrap": 39, "block_jobs": 61}, "blocks of 61 jobs, expected 1 to 60"),
-    ],
-)
-def test_mistakes_are_one_line(tmp_path, words, told):
-    with pytest.raises(InputError, match=told):
-        compare(scenario(tmp_path), [], ["mean_jct_s"], **words)
-
-
-def test_a_file_that_draws_blocks_needs_the_option(tmp_path):
-    """Means over drawn traces would give an interval that narrows for ever."""
-    path = scenario(tmp_path)
-    of_file = compare(path, [], ["mean_jct_s"], bootstrap=39, block_jobs=5).table
-    path.write_text(path.read_text().replace('"jobs.csv"', '"jobs.csv"\nblock_bootstrap = 5'))
-    with pytest.raises(InputError, match="block_bootstrap: given without --bootstrap"):
-        compare(path, [], ["mean_jct_s"])
-    assert compare(path, [], ["mean_jct_s"], bootstrap=39).table.equals(of_file)
-
-
-def test_drawn_jobs_want_seeds(tmp_path):
-    path = Path(__file__).parents[2] / "examples" / "mmc.toml"
-    with pytest.raises(InputError, match="workload 'poisson' is drawn anew by each seed"):
-        compare(path, [], ["mean_jct_s"], bootstrap=40)
 
 
 def test_tables_of_times_and_curves_go_too_and_models_without_rows_do_not():

@@ -7,9 +7,11 @@ import json
 import random
 from collections.abc import Callable
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,6 +27,7 @@ from simulator.workloads import authors, catalogs, openb
 from simulator.workloads.gavel import THROUGHPUTS, GavelJobs
 from simulator.workloads.job_types import read_types
 from simulator.workloads.openb_trace import OpenbJobs
+from simulator.workloads.plain_csv import CsvJobs
 from simulator.workloads.registry import formats
 from simulator.workloads.table import Setting
 from simulator.workloads.trace import Trace
@@ -182,10 +185,10 @@ def schedule(path: Path) -> None:
     read_run_table(path, ("job_id", *numbers), numbers)
 
 
-def trace(table: type[Trace], path: Path) -> None:
+def trace(table: type[Trace], path: Path, skip: bool = False) -> None:
     """Read a file as a trace, beside the file of rates that some formats need."""
     (path.parent / THROUGHPUTS[0]).write_text(RATES)
-    table(path=path).read()
+    table(path=path, skip=skip).read()
 
 
 SAMPLES = {
@@ -198,7 +201,30 @@ SAMPLES = {
 }
 """Files of several jobs; of other formats, the one of the documentation is edited."""
 
-FORMATS: dict[str, tuple[str, str, Callable[[Path], Any]]] = {
+TABLE = [
+    {"id": name, "submit": f"2026-03-0{day}", "gpus": gpus, "start": "None", "end": None, "run": 60.5,
+     "after": after, "nodes": 1, "gpu_type": "A100|T4"}
+    for name, day, gpus, after in (("a", 1, 0.5, ""), ("b", 2, 4, "afterok:a"), ("b", 3, 2, "c;d"))
+]  # fmt: skip
+"""Another table, of names and columns as users have them."""
+
+
+def of_parquet() -> bytes:
+    into = BytesIO()
+    pd.DataFrame(TABLE).to_parquet(into, compression=None)
+    return into.getvalue()
+
+
+FORMATS: dict[str, tuple[str, str | bytes, Callable[[Path], Any]]] = {
+    "any table": ("jobs.txt", pd.DataFrame(TABLE).to_csv(index=False), partial(trace, CsvJobs)),
+    "any table, skipped": (
+        "jobs.txt",
+        pd.DataFrame(TABLE).to_csv(index=False),
+        partial(trace, CsvJobs, skip=True),
+    ),
+    "swf, skipped": ("jobs.txt", SWF, partial(trace, formats()["swf"], skip=True)),
+    "JSON lines": ("jobs.txt", "\n".join(map(json.dumps, TABLE)), partial(trace, CsvJobs)),
+    "Parquet": ("jobs.txt", of_parquet(), partial(trace, CsvJobs)),
     **{
         kind: ("jobs.txt", SAMPLES.get(kind, table.example), partial(trace, table))
         for kind, table in formats().items()
@@ -298,7 +324,8 @@ def edited(rng: random.Random, sample: bytes) -> bytes:
 @pytest.mark.parametrize("count", [100, pytest.param(10_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("format", FORMATS)
 def test_edited_files(tmp_path, format, count):
-    sample = FORMATS[format][1].encode()
+    sample = FORMATS[format][1]
+    sample = sample if isinstance(sample, bytes) else sample.encode()
     refused = 0
     for seed in range(count):
         content = edited(random.Random(seed), sample)
@@ -314,7 +341,7 @@ def test_edited_files(tmp_path, format, count):
 def test_the_samples_themselves_are_read(tmp_path, format):
     """Else the edits would all die of the same complaint."""
     name, sample, read = FORMATS[format]
-    (tmp_path / name).write_text(sample)
+    (tmp_path / name).write_bytes(sample if isinstance(sample, bytes) else sample.encode())
     read(tmp_path / name)
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster, NodeType
-from simulator.model.performance import SpeedupCurve, TimeTable
+from simulator.model.performance import FixedDuration, SpeedupCurve, TimeTable
 from simulator.model.workload import Workload
-from simulator.workloads.fits import check_fits
+from simulator.workloads.fits import check_fits, sized
 from simulator.workloads.load import offered_load
 from tests.core import jobs
 from tests.errors import input_error
@@ -146,3 +146,31 @@ def test_choice_in_time():
     in_time = choice_shares(elastic([job, cheap], due_s=5.0), cluster).loc["cheapest in time"]
     # The second cannot make it and takes its fastest.
     np.testing.assert_array_equal(in_time, [0.5, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("rule", "names", "gpus", "cpus"),
+    [
+        ("leave-out", ("small", "cpus"), [4, 2], [16, 8]),
+        ("clip", ("large", "small", "cpus", "many"), [16, 4, 2, 16], [32, 16, 8, np.nan]),
+    ],
+)
+def test_jobs_that_do_not_fit(rule, names, gpus, cpus):
+    """Two nodes of 8 GPUs and 32 CPUs: 64 GPUs are 16 with a quarter of the CPUs; 100 CPUs on 16 GPUs are none's."""
+    jobs = Workload(
+        ["large", "small", "cpus", "many"],
+        np.zeros(4),
+        FixedDuration(np.full(4, 60.0), np.array([64, 4, 2, 16])),
+        num_cpus=np.array([128.0, 16, 8, 100]),
+    )
+    cluster = Cluster.of_nodes(NodeType("n", "GPU", 8, cpus=32), 2)
+    made = sized(jobs, cluster, rule)
+    assert made.job_id == names
+    assert made.num_gpus.tolist() == gpus
+    np.testing.assert_array_equal(made.num_cpus, cpus)
+    assert made.notes[0].startswith("workload: 2 jobs do not fit on the machines, ")
+    check_fits(made, cluster)
+    with input_error("job 'large': num_gpus is 64, expected at most 16"):
+        check_fits(jobs, cluster)
+    with input_error("none of the 1 jobs fits"):
+        sized(jobs.head(1), cluster, "leave-out")

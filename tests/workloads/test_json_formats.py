@@ -93,7 +93,7 @@ def test_batch_jobs(tmp_path: Path) -> None:
     assert told(made) == [
         "1 jobs never started, left out (the first in entry 4)",
         "1 jobs still run, left out (the first in entry 5)",
-        "1 jobs ask for no GPU, left out (the first in entry 3)",
+        "1 jobs hold no GPU, left out (the first in entry 3)",
     ]
 
 

@@ -1,6 +1,7 @@
 """Slurm's accounting: numbers of jobs, GPUs and seconds by hand."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from simulator.errors import InputError
 from simulator.workloads.registry import read_jobs, recognised
 from simulator.workloads.slurm import SlurmJobs
+from simulator.workloads.slurm_text import seconds_of
 from simulator.workloads.table import Setting
 
 HEAD = "JobID|JobName|User|Submit|Start|End|State|AllocTRES|Partition"
@@ -44,7 +46,8 @@ def test_jobs_run_from_start_to_end_on_what_they_held(tmp_path: Path, end: str) 
         "1 rows of steps, which are no jobs",
         "1 jobs never started, left out (the first in line 5)",
         "1 jobs still run, or their end is unknown, left out (the first in line 6)",
-        "1 jobs held no GPU, left out (the first in line 7)",
+        "1 jobs hold no GPU, left out (the first in line 7)",
+        "1 rows repeat the name of a job: jobs of their own, NAME.again1, ..",
     ]
 
 
@@ -94,7 +97,7 @@ def test_limits_requests_and_service(tmp_path: Path) -> None:
     ("row", "reason"),
     [
         ("9|soon|||2026-03-01T10:00:00|CANCELLED|x|||", "never started"),
-        ("9|2026-03-01T10:00:00|x|2026-03-01T10:00:00|2026-02-01T10:00:00|FAILED|x|cpu=1||", "held no GPU"),
+        ("9|2026-03-01T10:00:00|x|2026-03-01T10:00:00|2026-02-01T10:00:00|FAILED|x|cpu=1||", "hold no GPU"),
         ("9|2026-03-01T10:00:00||2026-03-01T10:00:00|Unknown|RUNNING|-3|gres/gpu=1||", "still run"),
     ],
 )  # fmt: skip
@@ -166,3 +169,15 @@ def test_json(tmp_path: Path) -> None:
     path.write_text('{"jobs": []}')
     with pytest.raises(InputError, match="no list 'jobs'"):
         read_jobs(path, "slurm")
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90", 5400), ("90:30", 5430), ("1:02:03", 3723), ("7-0", 604_800), ("1-12", 129_600),
+        ("1-12:30", 131_400), ("1-02:03:04", 93_784), ("x", math.nan),
+    ],
+)  # fmt: skip
+def test_times_of_slurm(text: str, seconds: float) -> None:
+    """Minutes, minutes:seconds, hours:minutes:seconds, days-hours, days-hours:minutes, days-hours:minutes:seconds."""
+    assert seconds_of(text) == pytest.approx(seconds, nan_ok=True)

@@ -214,7 +214,7 @@ def replay(method: str, seed: int, workload: Any = None) -> Any:
     from simulator.workloads.andreas import armida
 
     jobs, cluster = armida()
-    points = DecisionPoints.rounds(PERIOD_S)
+    points = DecisionPoints(round_s=PERIOD_S)
     return simulate(workload or jobs, cluster, policy_of(method), seed=seed, decision_points=points)
 
 

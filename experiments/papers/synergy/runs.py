@@ -260,7 +260,7 @@ def run_deployment(config: dict[str, Any]) -> Outcome:
         workload,
         servers,
         synergy(config["ordering"], mechanism, released=released, **options),
-        decision_points=DecisionPoints.rounds(ROUND_S, finish_at_tick=released),
+        decision_points=DecisionPoints(round_s=ROUND_S, finish_at_round=released),
         record_schedule=False,
     )
     hours = result.jct_s / 3600

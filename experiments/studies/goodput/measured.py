@@ -70,7 +70,7 @@ def of_pollux(
         PolluxJobs(path=str(folder / f"workloads__{number}.csv")).make(Setting()),
         Cluster.of_nodes(NodeType("server", "T4", GPUS), NODES),
         make_policy(policy, **options),
-        decision_points=DecisionPoints.rounds(round_s),
+        decision_points=DecisionPoints(round_s=round_s),
         features=[Delays(RESTART_S, RESTART_S, RESTART_S)],
     )
     published = json.loads((folder / file).read_text())["jcts"][f"workload-{number}"]

@@ -115,7 +115,7 @@ def run(jobs: Workload, cluster: Cluster, policy: str, options: dict[str, Any]) 
         jobs,
         cluster,
         make_policy(policy, **options),
-        decision_points=DecisionPoints.rounds(round_s),
+        decision_points=DecisionPoints(round_s=round_s),
         features=[Delays(RESTART_S, RESTART_S, RESTART_S)],
     )
 

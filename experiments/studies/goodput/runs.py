@@ -91,7 +91,7 @@ def run_goodput(config: dict[str, Any]) -> Outcome:
         Cluster.of_nodes(NodeType("server", "T4", GPUS), NODES),
         policy,
         seed=config["seed"],
-        decision_points=DecisionPoints.rounds(60.0),
+        decision_points=DecisionPoints(round_s=60.0),
         features=[Delays(30.0, 30.0, 30.0)],
     )
     return Outcome(

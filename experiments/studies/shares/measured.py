@@ -17,8 +17,7 @@ import numpy as np
 import pandas as pd
 
 from policies import make_policy
-from simulator import simulate
-from simulator.features.rounds import Rounds
+from simulator import DecisionPoints, simulate
 from simulator.workloads.gavel import TrainingJobs
 from simulator.workloads.table import Setting
 
@@ -72,7 +71,12 @@ def measure(folder: Path) -> pd.DataFrame:
     for name, own in OURS.items():
         for kind, options in (("ours", RELEASED.get(name, {})), ("plain", {})):
             rules = make_policy(own, **options)
-            result = simulate(workload, cluster, rules, features=[Rounds(ROUND_S)])
+            result = simulate(
+                workload,
+                cluster,
+                rules,
+                decision_points=DecisionPoints(round_s=ROUND_S, round_ends="last-finisher"),
+            )
             parts.append(_rows("trace", kind, name, workload.submit_s, result.jct_s))
     names = {"tacc_32gpus": "trace", "tacc_32gpus_comparison": "comparison"}
     for key, rows in published.groupby(["set", "kind", "policy"], sort=True):

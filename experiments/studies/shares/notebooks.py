@@ -19,8 +19,7 @@ import numpy as np
 import pandas as pd
 
 from policies import make_policy
-from simulator import Workload, simulate
-from simulator.features.rounds import Rounds
+from simulator import DecisionPoints, Workload, simulate
 from simulator.workloads.gavel_like import GavelLikeJobs
 from simulator.workloads.table import Setting
 
@@ -92,7 +91,12 @@ def mean_h(task: tuple[Path, str, float]) -> float:
     first = FIRST - SETTLES[rate]
     policy, options = POLICIES[name]
     rules = make_policy(policy, **ROUNDS, **options)
-    result = simulate(_from(jobs, first), cluster, rules, features=[Rounds(ROUND_S)])
+    result = simulate(
+        _from(jobs, first),
+        cluster,
+        rules,
+        decision_points=DecisionPoints(round_s=ROUND_S, round_ends="last-finisher"),
+    )
     return round(float(result.jct_s[FIRST - first : LAST + 1 - first].mean()) / 3600, 4)
 
 

@@ -137,17 +137,25 @@ class Checkpointing(Feature):
         restarts, self._restarts[execution.job] = self._restarts[execution.job], False
         return self.spec.restart_s if restarts else 0.0
 
+    def restart(self, execution: Execution, wait_s: float) -> None:
+        """A job that keeps its nodes, but for one that comes after ``wait_s``, goes back to its last checkpoint."""
+        self._lose(execution)
+        now_s = self._simulation.clock.now
+        execution.restart(max(now_s + self.spec.restart_s, execution.begin_s) + wait_s)
+
+    def _lose(self, execution: Execution) -> None:
+        lost_gpu_s, job = execution.gpus * execution.fall_back(), execution.job
+        self.lost_gpu_s[job] += lost_gpu_s
+        self._attempt_gpu_s[job] = self._attempt_gpu_s.get(job, 0.0) - lost_gpu_s
+
     def on_release(self, execution: Execution, cause: str) -> None:
         """Count what was not work; a job that failed is back at its last checkpoint."""
         job, gpus, worked_s = execution.job, execution.gpus, execution.worked_s
         held_s = self._simulation.clock.now - execution.start_s
         self.overhead_gpu_s[job] += gpus * (held_s - worked_s)
         self._attempt_gpu_s[job] = self._attempt_gpu_s.get(job, 0.0) + gpus * worked_s
-        if cause == "failed" and execution.interval_s > 0:
-            lost_gpu_s = gpus * (worked_s - execution.saved_worked_s)
-            self._simulation.jobs.remaining[job] = execution.saved
-            self.lost_gpu_s[job] += lost_gpu_s
-            self._attempt_gpu_s[job] -= lost_gpu_s
+        if cause == "failed":
+            self._lose(execution)
         if cause == "attempt failed":
             self.lost_gpu_s[job] += self._attempt_gpu_s.pop(job)
         if cause in ("failed", "attempt failed"):

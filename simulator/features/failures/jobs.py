@@ -93,7 +93,7 @@ class JobFailures(Feature):
         if limit is not None and self.own_failures[job] >= limit:
             self.abandoned[job] = 1
             controller.leave(job)
-        if self._simulation.triggers.on_completion and controller.active:
+        if self._simulation.triggers.at_completions and controller.active:
             controller.ask()
 
     def on_release(self, execution: Execution, cause: str) -> None:

@@ -13,16 +13,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from simulator.features.failures.checkpoints import Checkpoints
 from simulator.features.failures.outages import Outages, failure_rates
+from simulator.features.failures.servers import Reliability
 from simulator.features.failures.spec import Failures
 from simulator.features.table import FeatureTable, Scene
 from simulator.files.keys import KeyedError, NonNegative, Positive, PositiveInt, at_key
 from simulator.laws import Law, parse_law
+
+Probability = Annotated[float, Field(ge=0, le=1)]
+NonNegativeInt = Annotated[int, Field(ge=0)]
 
 
 class FailureTable(FeatureTable):
@@ -101,6 +105,91 @@ class FailureKeys(FailureTable):
             yield "failures: no time_to_failure is given, so nothing fails; no effect"
 
 
+class ReliabilityKeys(FailureTable):
+    """Large jobs that go on after a failure of a server (a node), with another one in its place."""
+
+    table: ClassVar[str] = "reliability"
+
+    time_to_failure_s: Positive = Field(examples=[8640000])
+    """mean time to failure of a good server that a job uses, s; exponential"""
+    fails_in_restart: bool = False
+    """whether servers also fail while their job does not work: after its start, or a failure"""
+    bad_fraction: Probability = 0.0
+    """part of the servers that are bad at first"""
+    bad_factor: NonNegative = 0.0
+    """further rate of failures of a bad server, over that of a good one"""
+    standbys: NonNegativeInt = 0
+    """servers that each job holds beside its own; those that come back from repair fill them up"""
+    spare_nodes: NonNegativeInt = 0
+    """the last nodes of the cluster: other work holds them until a job takes them for good"""
+    host_selection_s: NonNegative = 0.0
+    """time without work at a start, and when no standby is left"""
+    preemption_s: NonNegative = 0.0
+    """time without work for each spare node that is taken, where no server is free"""
+    auto_repair: str = Field(examples=["exponential:7200"])
+    """law of the time of an automated repair, s"""
+    manual_repair: str | None = Field(default=None, examples=["exponential:172800"])
+    """law of the time of a manual repair after it, s"""
+    to_manual: Probability = 0.0
+    """probability that a manual repair follows"""
+    auto_fails: Probability = 0.0
+    """probability that the fault is still there after an automated repair alone"""
+    manual_fails: Probability = 0.0
+    """probability that it is still there after a manual repair"""
+    diagnosed: Probability = 1.0
+    """probability that a failed server is found; else none is repaired, and the job restarts on the same ones"""
+    misdiagnosed: Probability = 0.0
+    """probability that another server of the job is repaired in place of the one that failed"""
+    retire_after: PositiveInt | None = Field(default=None, examples=[3])
+    """failures at which a server is retired when its repair is over"""
+    retire_window_s: Positive | None = Field(default=None, examples=[604800])
+    """time in which they count; left out: always"""
+    retire_score: Positive | None = Field(default=None, examples=[2.5])
+    """score at which a server is retired when its repair is over: each failure counts 1"""
+    score_half_life_s: Positive | None = Field(default=None, examples=[604800])
+    """time after which a failure counts a half; left out: never"""
+
+    def make(self, scene: Scene) -> Failures:
+        """Servers that fail."""
+        laws = {
+            key: law_of(f"reliability.{key}", getattr(self, key))
+            for key in ("auto_repair", "manual_repair")
+        }
+        never = {
+            key: math.inf
+            for key in ("retire_window_s", "score_half_life_s")
+            if getattr(self, key) is None
+        }
+        with at_key("reliability"):
+            return Failures(reliability=Reliability(**{**dict(self), **laws, **never}))
+
+    def check(self, scene: Scene) -> None:
+        """Check the keys, and that there are servers beside the spare ones."""
+        super().check(scene)
+        reliability = self.make(scene).reliability
+        assert reliability is not None
+        with at_key("reliability"):
+            reliability.check(scene.cluster)
+
+    def notes(self, scene: Scene) -> Iterable[str]:
+        """Keys that need another one, which is not given."""
+        pairs = {
+            "bad_factor": self.bad_fraction,
+            "bad_fraction": self.bad_factor,
+            "preemption_s": self.spare_nodes,
+            "manual_repair": self.to_manual,
+            "manual_fails": self.to_manual,
+            "misdiagnosed": self.diagnosed,
+            "retire_window_s": self.retire_after,
+            "score_half_life_s": self.retire_score,
+        }
+        for key, needed in pairs.items():
+            if getattr(self, key) and not needed:
+                yield f"reliability.{key}: what it goes with is 0 or not given; no effect"
+        if failures_of(scene).checkpoints is None:
+            yield "reliability: without [checkpoints], a job begins anew at each failure; interval_s = 0 keeps its work"
+
+
 class CheckpointKeys(FailureTable):
     """Checkpoints of jobs; without this table, all that a job did is lost."""
 
@@ -129,8 +218,10 @@ class CheckpointKeys(FailureTable):
     def notes(self, scene: Scene) -> Iterable[str]:
         """An interval that follows from failures that there are not, and costs without checkpoints."""
         made = failures_of(scene)
-        can_fail = made.job_time_to_failure is not None or any(
-            failure_rates(made.outages, scene.cluster.num_nodes)
+        can_fail = (
+            made.job_time_to_failure is not None
+            or made.reliability is not None
+            or any(failure_rates(made.outages, scene.cluster.num_nodes))
         )
         if isinstance(self.interval_s, str) and not can_fail:
             yield (

@@ -36,6 +36,7 @@ KEYS = {
     "rack": "failures.rack_time_to_failure",
     "spot": "spot.time_to_reclaim",
     "maintenance": "maintenance.every_s",
+    "server": "reliability.time_to_failure_s",
 }
 """By the name of a cause: the key of a scenario file that says how often it comes."""
 
@@ -189,10 +190,10 @@ class NodeOutages(Feature):
                 yield clock.at(max(up_s, down_s - notice_s), Order.OUTAGE)
                 self._give_notice(cause, group, down_s)
             yield clock.at(down_s, Order.OUTAGE)
-            self._go_down(cause, group)
+            self.go_down(cause.name, group)
             up_s = clock.now + cause.duration(rng)
             yield clock.at(up_s, Order.OUTAGE)
-            self._come_up(group)
+            self.come_up(group)
 
     def _give_notice(self, cause: Outages, group: Sequence[int], down_s: float) -> None:
         """Jobs will save their work in time; policies learn of it where the cause warns."""
@@ -219,21 +220,20 @@ class NodeOutages(Feature):
         if execution.is_running:
             execution.keep()
 
-    def _go_down(self, cause: Outages, group: Sequence[int]) -> None:
-        """Nodes stop; the controllers that own them learn of it once."""
+    def go_down(self, name: str, group: Sequence[int]) -> None:
+        """Nodes stop for the cause of this name; the controllers that own them learn of it once."""
         now_s = self._clock.now
         if not any(controller.active for controller in self._simulation.controllers):
             self._num_idle += 1
             if self._num_idle > MOST_IDLE_OUTAGES:
                 raise InputError(
-                    f"failures: more than {MOST_IDLE_OUTAGES:,} outages ({KEYS.get(cause.name, cause.name)}) while no job was "
+                    f"failures: more than {MOST_IDLE_OUTAGES:,} outages ({KEYS.get(name, name)}) while no job was "
                     f"there by {now_s:.6g} s, expected a longer time between them"
                 )
         elif any(self._simulation.shares[n] for n in group) or not any(
             controller.running for controller in self._simulation.controllers
         ):
-            key = KEYS.get(cause.name, cause.name)
-            self._guard.count(self._simulation, f"outages ({key})")
+            self._guard.count(self._simulation, f"outages ({KEYS.get(name, name)})")
         self._warned = [w for w in self._warned if w[1] > now_s]
         gone = []
         for n in group:
@@ -248,7 +248,8 @@ class NodeOutages(Feature):
                 gone.append(n)
         self._each_controller(gone, lambda controller, nodes: controller.take_down(nodes, "failed"))
 
-    def _come_up(self, group: Sequence[int]) -> None:
+    def come_up(self, group: Sequence[int]) -> None:
+        """Nodes are over one cause of being down."""
         back = []
         for n in group:
             self.num_causes[n] -= 1

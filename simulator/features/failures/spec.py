@@ -14,9 +14,11 @@ from simulator.core.feature import Feature, FeatureRecord
 from simulator.core.record import RunRecord
 from simulator.errors import InputError
 from simulator.features.failures.checkpoints import Checkpointing, Checkpoints
+from simulator.features.failures.gangs import Gangs
 from simulator.features.failures.guard import FaultGuard
 from simulator.features.failures.jobs import JobFailures
 from simulator.features.failures.outages import NodeOutages, Outages, check_law
+from simulator.features.failures.servers import Reliability
 from simulator.laws import Law
 from simulator.model.cluster import SECONDS_PER_HOUR, FloatArray, IntArray
 from simulator.schema import Derived, RunTable, Schema, Values
@@ -37,16 +39,22 @@ class Failures:
     job_time_to_failure : seconds that a job runs until it fails by itself (Philly's attempts), drawn
         anew at each start; None: never.
     max_attempts : a job that has failed so often by itself is abandoned; None: never.
+    reliability : servers that fail under large jobs, which go on with others; None: none do.
     """
 
     outages: Sequence[Outages] = ()
     checkpoints: Checkpoints | None = None
     job_time_to_failure: Law | None = None
     max_attempts: int | None = None
+    reliability: Reliability | None = None
 
     def __post_init__(self) -> None:
         if self.max_attempts is not None and self.max_attempts < 1:
             raise InputError(f"max_attempts is {self.max_attempts}, expected at least 1")
+        if self.reliability is not None and self.outages:
+            raise InputError(
+                "reliability: given beside outages of nodes (failures, maintenance, spot), expected one of them"
+            )
         if self.job_time_to_failure is not None:
             check_law("failures: job_time_to_failure", self.job_time_to_failure)
 
@@ -57,6 +65,7 @@ class Failures:
             self.checkpoints or other.checkpoints,
             self.job_time_to_failure or other.job_time_to_failure,
             self.max_attempts or other.max_attempts,
+            self.reliability or other.reliability,
         )
 
     def features(self) -> list[Feature]:
@@ -72,7 +81,9 @@ class Failures:
             return sum(nodes.failure_rate[s.node] for s in execution.shares) + own_rate
 
         saving = Checkpointing(self.checkpoints or Checkpoints(), failure_rate)
-        return [jobs, saving, nodes, _Damages(jobs, saving, nodes)]
+        spec = self.reliability
+        gangs = [] if spec is None else [Gangs(spec, guard, jobs, saving, nodes)]
+        return [jobs, saving, nodes, *gangs, _Damages(jobs, saving, nodes)]
 
 
 class _Damages(Feature):
@@ -130,11 +141,16 @@ class Damage(FeatureRecord):
         """Counts of faults, as scalars.
 
         ``goodput`` is the part of the GPU-seconds held by jobs that was work and was not lost.
+        ``effective_training_ratio`` is the same work over the GPU-seconds that the jobs would have held without a
+        break from first start to end, at their mean GPUs: waiting for a repair or for GPUs counts.
         ``availability`` is the part of the node-seconds, from the first submission to the last
         completion, in which a node was up.
         """
         lost, overhead = float(self.lost_gpu_s.sum()), float(self.overhead_gpu_s.sum())
         held, span_s = float(run.gpu_seconds.sum()), run.makespan_s * run.cluster.num_nodes
+        ran = run.running_s > 0
+        from_start_s = (run.completion_s - run.first_start_s)[ran]
+        without_break = float((run.gpu_seconds[ran] / run.running_s[ran] * from_start_s).sum())
         return {
             "outages": int(self.outages.sum()),
             "job_failures": int(self.failures.sum()),
@@ -142,6 +158,9 @@ class Damage(FeatureRecord):
             "lost_gpu_h": lost / SECONDS_PER_HOUR,
             "overhead_gpu_h": overhead / SECONDS_PER_HOUR,
             "goodput": 1 - (lost + overhead) / held if held else None,
+            "effective_training_ratio": (held - lost - overhead) / without_break
+            if without_break
+            else None,
             "availability": 1 - float(self.down_s.sum()) / span_s if span_s else None,
         }
 

@@ -46,7 +46,7 @@ def shares(record: RunRecord) -> Shares | None:
 
     An elastic job asks for the GPUs of the largest node.
     """
-    tenants, workload, table = tenants_in(record), record.workload, record.shares()
+    tenants, table = tenants_in(record), record.shares()
     if tenants is None or table is None:
         return None
     demand = _demand(record)
@@ -54,7 +54,7 @@ def shares(record: RunRecord) -> Shares | None:
         demand[record.left] = 0.0
     time_s, held, asked = shares_over_time(
         tenants, table["job"], table["gpus"], table["start_s"], table["end_s"],
-        workload.submit_s, record.completion_s, demand,
+        record.submit_s, record.completion_s, demand,
     )  # fmt: skip
     total = float(record.cluster.total_gpus)
     known: dict[bytes, FloatArray] = {}
@@ -92,7 +92,7 @@ def finish_time_fairness(record: RunRecord) -> FloatArray:
     assert tenants is not None
     demand = _demand(record)
     part = record.cluster.total_gpus * tenants.weight / tenants.weight.sum()
-    start_s, end_s = workload.submit_s, record.completion_s
+    start_s, end_s = record.submit_s, record.completion_s
     asked = np.zeros(len(workload))
     for t in range(len(tenants)):
         own = np.flatnonzero(tenants.of == t)

@@ -108,16 +108,14 @@ class Quotas(Feature):
                 break
             if self._has_room(t, other):
                 self._held[t].remove(other)
-                self.held_s[other] = simulation.clock.now - float(
-                    simulation.workload.submit_s[other]
-                )
+                self.held_s[other] = simulation.clock.now - simulation.submitted_s[other]
                 self._take(t, other)
                 simulation.dispatch(other)
 
     def _wait(self, t: int, job: int, patience_s: float) -> ProcessGenerator:
         """SimPy process: a held job leaves when its patience is over; once it is in a queue, `Reneging` sees to it."""
         simulation = self._simulation
-        leaves_s = float(simulation.workload.submit_s[job]) + patience_s
+        leaves_s = simulation.submitted_s[job] + patience_s
         yield simulation.clock.at(leaves_s, Order.RENEGING)
         if job in self._held[t]:
             self._held[t].remove(job)

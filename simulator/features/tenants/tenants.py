@@ -85,7 +85,7 @@ class Tenants:
 
 def tenants_of(
     workload: Workload,
-    by: Literal["vc", "user"] = "vc",
+    by: Literal["vc", "user", "account"] = "vc",
     weight: Mapping[str, float] | None = None,
     quota: Mapping[str, float] | None = None,
     borrowing: bool = False,
@@ -119,7 +119,10 @@ def tenants_of(
 
 
 def with_drawn_tenants(
-    workload: Workload, by: Literal["vc", "user"], chances: Mapping[str, float], streams: Streams
+    workload: Workload,
+    by: Literal["vc", "user", "account"],
+    chances: Mapping[str, float],
+    streams: Streams,
 ) -> Workload:
     """The workload with a tenant for every job, drawn with these chances; a stream of its own.
 
@@ -131,7 +134,7 @@ def with_drawn_tenants(
     if any(getattr(workload, by)):
         raise InputError(f"tenants: draw is given, but the jobs name a {by} themselves")
     column = drawn("tenants", chances, len(workload), streams.generator("tenants"))
-    return replace(workload, vc=column) if by == "vc" else replace(workload, user=column)
+    return replace(workload, **{by: column})  # type: ignore[arg-type]
 
 
 def check_limits(tenants: Tenants, workload: Workload) -> None:
@@ -220,8 +223,8 @@ class TenantKeys(FeatureTable):
     table: ClassVar[str] = "tenants"
     needs_schedule: ClassVar[bool] = True
 
-    by: Literal["vc", "user"] = "vc"
-    """column that names the tenant: virtual cluster or user"""
+    by: Literal["vc", "user", "account"] = "vc"
+    """column that names the tenant: virtual cluster, user or account"""
     weight: dict[str, Positive] = Field(
         default_factory=dict, examples=[{"research": 2, "product": 1}]
     )

@@ -1,0 +1,203 @@
+"""`schedlab size` and `whatif`: questions about a scenario, or about a file of jobs alone."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from experiments.commands.options import (
+    POLICY,
+    AllowCode,
+    GpuCount,
+    Kind,
+    NodeCount,
+    PolicyName,
+    Source,
+    Workers,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from experiments.scenario.schema import Scenario
+
+Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the first draw.")]
+Draws = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        help="Of jobs from a file: traces drawn from it in blocks, at least 39, or 1 for the file alone. "
+        "Of a random scenario: seeds.",
+    ),
+]
+
+
+def size(
+    source: Source,
+    target: Annotated[
+        str,
+        typer.Option(help="A metric of summary.json and its bound, e.g. 'p95_total_wait < 1h'."),
+    ],
+    gpus: GpuCount = None,
+    nodes: NodeCount = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="POLICY",
+            help=f"{POLICY} Default: that of the scenario; easy-backfill for a file of jobs. With --vary policy once for each.",
+        ),
+    ] = None,
+    share: Annotated[
+        float, typer.Option(help="Part of the draws that have to meet the target.")
+    ] = 0.95,
+    vary: Annotated[
+        str,
+        typer.Option(
+            help="What is varied: nodes, gpus (of each node), speed (of the GPUs, over those of the trace), price (of a "
+            "node-hour: the highest), or policy (which of several meet the target)."
+        ),
+    ] = "nodes",
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="As of `schedlab run`.")
+    ] = None,
+    draws: Draws = 40,
+    kind: Kind = None,
+    seed: Seed = None,
+    workers: Workers = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for the curve (size.csv, size.png) and for the runs, which are not made again."
+        ),
+    ] = None,
+    allow_code: AllowCode = False,
+) -> None:
+    """The smallest cluster that meets a target, on the trace and on others drawn from it.
+
+    Example: schedlab size examples/philly_like.csv --gpus 8 --target "p95_total_wait < 1h"
+    """
+    from experiments.analysis.size import (
+        VARIED,
+        Target,
+        best_size,
+        policies_that_meet,
+        write_size,
+    )
+    from simulator.errors import InputError
+    from simulator.plugins import allow_code as allow
+
+    if allow_code:
+        allow()
+    if vary not in (*VARIED, "policy"):
+        raise InputError(f"--vary: got {vary!r}, expected one of {', '.join(VARIED)}, policy")
+    if not 0 < share <= 1:
+        raise InputError(f"--share: got {share}, expected a number > 0 and at most 1")
+    policies: list[str | None] = [*policy] if policy else [None]
+    if len(policies) > 1 and vary != "policy":
+        raise InputError("--policy: given more than once, expected --vary policy with it")
+    wanted, given = Target.parse(target), settings or []
+
+    def asked(name: str | None, *varied: str) -> Scenario:
+        return _asked(
+            source, kind, name, seed, [*given, *varied],
+            None if vary == "nodes" else nodes, None if vary == "gpus" else gpus,
+        )  # fmt: skip
+
+    how: dict[str, Any] = {
+        "share": share, "draws": draws, "workers": workers, "progress": True,
+        "keep": None if out is None else out / "runs",
+    }  # fmt: skip
+    if vary == "policy":
+        named = {name or "": asked(name) for name in policies}
+        scenarios = {name or each.policy: each for name, each in named.items()}
+        found = policies_that_meet(scenarios, wanted, str(source), **how)
+    else:
+        key = VARIED[vary].key
+        found = best_size(
+            lambda number: asked(policies[0], f"{key}={number}"),
+            wanted,
+            str(source),
+            vary=vary,
+            **how,
+        )
+    _note(found.notes)
+    print(found.words())
+    print(found.table.to_string(index=False))
+    if out is not None:
+        print(f"curve      {write_size(found, out)}")
+
+
+def whatif(
+    source: Source,
+    settings: Annotated[
+        list[str],
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="What is other: any key of a scenario, also policy=NAME. Can be given more than once.",
+        ),
+    ],
+    nodes: NodeCount = None,
+    gpus: GpuCount = None,
+    policy: PolicyName = None,
+    base: Annotated[
+        list[str] | None,
+        typer.Option("--base", metavar="KEY=VALUE", help="Keys of both scenarios."),
+    ] = None,
+    draws: Draws = 40,
+    kind: Kind = None,
+    seed: Seed = None,
+    workers: Workers = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for the table (whatif.csv) and for the runs, which are not made again."
+        ),
+    ] = None,
+    allow_code: AllowCode = False,
+) -> None:
+    """Effect of another setting: differences with intervals, on the same jobs and random numbers.
+
+    Example: schedlab whatif examples/philly_like.csv --nodes 8 --gpus 8 --set cluster.num_nodes=9
+    """
+    from experiments.analysis.whatif import what_if
+    from experiments.files import write_whole
+    from simulator.plugins import allow_code as allow
+
+    if allow_code:
+        allow()
+    both = base or []
+    asked = [
+        _asked(source, kind, policy, seed, [*both, *more], nodes, gpus) for more in ([], settings)
+    ]
+    found = what_if(
+        asked[0], asked[1], str(source), draws=draws, workers=workers, progress=True,
+        keep=None if out is None else out / "runs",
+    )  # fmt: skip
+    _note(found.notes)
+    print("\n".join(found.words()))
+    print(found.table.to_string(index=False, float_format="%.6g"))
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        write_whole(out / "whatif.csv", found.table.to_csv(index=False, lineterminator="\n"))
+
+
+def _asked(
+    source: Path, kind: str | None, policy: str | None, seed: int | None, settings: list[str],
+    nodes: int | None, gpus: int | None,
+) -> Scenario:  # fmt: skip
+    """The scenario of a question."""
+    from experiments.scenario.options import format_of, scenario_of
+
+    found = format_of(source, kind)
+    return scenario_of(source, found, policy, seed, settings, nodes, gpus)[0]
+
+
+def _note(notes: Iterable[str]) -> None:
+    from experiments.text import printable
+
+    for note in notes:
+        print(f"schedlab: note: {printable(note)}", file=sys.stderr)

@@ -1,0 +1,296 @@
+"""Comparisons of policies: which runs, how many of them, and what comes out.
+
+Run i of every policy has the same jobs and random numbers; differences are taken run by run, which takes most of
+the noise away.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments.comparison.answer import Comparison
+from experiments.comparison.entrants import GIVEN, Entrant, Excluded, Field, name_of
+from experiments.comparison.estimating import OF_A_RUN, estimates, ranks, runs_table
+from experiments.comparison.metrics import CPU, DEFAULTS
+from experiments.comparison.plan import (
+    FEW_JOBS,
+    MOST,
+    SEEDS,
+    TRACES,
+    Cell,
+    Plan,
+    cell_of,
+    cells_of,
+    drawing,
+    sources_of,
+)
+from experiments.comparison.runs import Order, Ran, Runs
+from experiments.sweep.task import Scalar, canonical_json
+from simulator.errors import InputError, meant
+from simulator.statistics import replications_needed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from experiments.scenario.schema import Scenario
+    from experiments.sweep.store import Store
+    from simulator.model.contract import PolicyLike
+
+
+def compare(
+    source: str | Path | Scenario | Sequence[str | Path],
+    policies: Sequence[str | PolicyLike] = (),
+    metrics: Sequence[str] = (),
+    *,
+    over: Sequence[str] = (),
+    settings: Sequence[str] = (),
+    draws: int | None = None,
+    precision: float | None = None,
+    block_jobs: int | None = None,
+    seed: int | None = None,
+    store: Store | None = None,
+    progress: bool = False,
+    kind: str | None = None,
+    **options: Any,
+) -> Comparison:
+    """Policies on the same jobs: estimates with intervals, paired differences, ranks, an answer in words.
+
+    Parameters
+    ----------
+    source : scenarios or files of jobs, or a `Scenario`; its own policy and seed are replaced.
+    policies : ``NAME`` or ``NAME:OPTION=VALUE,OPTION=VALUE``, or objects with ``decide(view)``, or such
+        functions; the first is what the others are compared with. None: all that can run.
+    metrics : scalars of ``summary.json``; the first one ranks. None: `DEFAULTS`.
+    over : ``KEY=a,b,c`` each: the comparison at each value of a key of the scenario, all combinations.
+    settings : ``KEY=VALUE`` each, of any key of the scenario.
+    draws, precision, block_jobs : see `Plan`.
+    store : run database, whose finished runs are not made again; None: all runs are made in this process.
+    kind : format of files of jobs; None: the one that is recognised.
+    options : of `experiments.sweep.runner.run_tasks`: workers, time_limit_s, dask.
+
+    Raises
+    ------
+    InputError
+        A scenario or an argument is wrong; one line. Arguments are named as options of the command.
+    """
+    plan = Plan(policies, metrics, draws, precision, block_jobs, seed)
+    plan.check()
+    cells = list(cells_of(source, plan, over, settings, kind))
+    name = ", ".join(dict.fromkeys(str(one) for one in sources_of(source)))
+    own = name_of(policies[0]) if policies else ""
+    return _compared(cells, plan, Runs(name, store, progress, **options), own)
+
+
+def on_same_draws(
+    scenarios: Mapping[str, Scenario], plan: Plan, runs: Runs, base: str
+) -> Comparison:
+    """Scenarios on the same jobs and random numbers, each with its own policy, under their names.
+
+    Parameters
+    ----------
+    base : the name of the one that the others are compared with.
+    """
+    plan.check()
+    first = next(iter(scenarios.values()))
+    entrants = tuple(Entrant(name, GIVEN, scenario) for name, scenario in scenarios.items())
+    return _compared([cell_of({}, first, plan, Field(entrants, (), ()))], plan, runs, base)
+
+
+def _compared(cells: Sequence[Cell], plan: Plan, runs: Runs, base: str) -> Comparison:
+    """The runs of all settings, and what they say."""
+    made, excluded = _made(cells, plan, runs)
+    runs.close()
+    table = runs_table(made)
+    labels = [*cells[0].labels]
+    if table.empty:
+        why = excluded[0][1]
+        raise InputError(f"{runs.source}: no policy can run: {why.policy}: {why.reason}")
+    wanted = _metrics(plan, table, labels)
+    notes = [note for cell in cells for note in cell.field.notes]
+    return Comparison(
+        runs.source, tuple(wanted), tuple(labels), base, table,
+        estimates(table, labels, [*wanted, CPU] if CPU in table else wanted, base),
+        ranks(table, labels, wanted),
+        _bounds(cells, made, wanted),
+        _excluded(excluded, labels),
+        tuple(dict.fromkeys([*notes, *_notes(cells, made, wanted, plan)])),
+        _currency(cells[0]),
+    )  # fmt: skip
+
+
+Made = list[tuple[Order, Ran]]
+
+
+def _made(
+    cells: Sequence[Cell], plan: Plan, runs: Runs
+) -> tuple[Made, list[tuple[dict[str, Scalar], Excluded]]]:
+    """All runs: first one of each policy; those that fail are left out, the others go on."""
+    excluded = [(cell.labels, out) for cell in cells for out in cell.field.excluded]
+    first = [
+        Order(entrant, cell.scenario.seed, cell.labels)
+        for cell in cells
+        for entrant in cell.field.entrants
+    ]
+    made = [*zip(first, runs.all_of(first), strict=True)]
+    excluded += [
+        (dict(order.setting), Excluded(order.entrant.policy, ran.error))
+        for order, ran in made if ran.error
+    ]  # fmt: skip
+    alive = [(order, ran) for order, ran in made if not ran.error]
+    orders = list(_more(cells, alive, plan))
+    made += zip(orders, runs.all_of(orders), strict=True)
+    if plan.precision is not None:
+        _until_precise(cells, alive, plan, runs, made)
+    again = [(order, ran) for order, ran in made[len(first) :] if ran.error]
+    for order, ran in again:
+        out = Excluded(order.entrant.policy, f"seed {order.seed}: {ran.error}")
+        if (dict(order.setting), out) not in excluded:
+            excluded.append((dict(order.setting), out))
+    failed = {(canonical_json(order.setting), order.entrant.policy) for order, _ in again}
+    return [
+        (order, ran)
+        for order, ran in made
+        if not ran.error
+        and (canonical_json(order.setting), order.entrant.policy) not in failed
+    ], excluded  # fmt: skip
+
+
+def _more(cells: Sequence[Cell], alive: Made, plan: Plan) -> Iterator[Order]:
+    """The other runs of the policies whose first one is finished: drawn traces, or seeds."""
+    for cell in cells:
+        own = [(order, ran) for order, ran in alive if order.setting is cell.labels]
+        if not cell.of_file and not any(ran.is_random for _, ran in own):
+            continue
+        count = plan.draws or (TRACES if cell.of_file else SEEDS)
+        if cell.of_file and count > 1:
+            drawn = [
+                replace(order.entrant, scenario=drawing(order.entrant.scenario, cell.block))
+                for order, _ in own
+            ]
+            for draw in range(1, count + 1):
+                for entrant in drawn:
+                    yield Order(entrant, cell.scenario.seed + draw - 1, cell.labels, draw)
+        elif not cell.of_file:
+            if plan.precision is not None:
+                count = min(SEEDS, plan.draws or MOST)
+            yield from _seeds(cell, [order.entrant for order, _ in own], range(1, count))
+
+
+def _seeds(cell: Cell, entrants: Sequence[Entrant], numbers: range) -> Iterator[Order]:
+    for number in numbers:
+        for entrant in entrants:
+            yield Order(entrant, cell.scenario.seed + number, cell.labels)
+
+
+def _until_precise(cells: Sequence[Cell], alive: Made, plan: Plan, runs: Runs, made: Made) -> None:
+    """More seeds of each setting until its intervals are narrow, all settings together."""
+    assert plan.precision is not None
+    most = plan.draws or MOST
+    while True:
+        orders: list[Order] = []
+        for cell in cells:
+            entrants = [order.entrant for order, _ in alive if order.setting is cell.labels]
+            of_each = [
+                [ran.numbers for order, ran in made
+                 if order.setting is cell.labels and order.entrant is entrant and ran.numbers]
+                for entrant in entrants
+            ]  # fmt: skip
+            metric = plan.metrics[0] if plan.metrics else DEFAULTS[0]
+            values = [[run[metric] for run in of if metric in run] for of in of_each]
+            done = max((len(of) for of in values), default=0)
+            if done < 2:
+                continue
+            wanted = max(replications_needed(of, plan.precision) for of in values if len(of) > 1)
+            if done < wanted and done < most:
+                orders += _seeds(cell, entrants, range(done, min(wanted, most)))
+        if not orders:
+            return
+        made += zip(orders, runs.all_of(orders), strict=True)
+
+
+def _metrics(plan: Plan, table: pd.DataFrame, labels: Sequence[str]) -> list[str]:
+    """The metrics that were asked for, or the usual ones that are not 0 in all runs."""
+    apart = {*OF_A_RUN, *labels}
+    numbers = [name for name in map(str, table.select_dtypes("number")) if name not in apart]
+    for name in plan.metrics:
+        if name not in numbers:
+            raise InputError(f"--metric: got {name!r}, {meant(name, numbers, 'in summary.json')}")
+    usual = [name for name in DEFAULTS if name in numbers and (table[name] != 0).any()]
+    return [*plan.metrics] or usual
+
+
+def _excluded(
+    found: Sequence[tuple[Mapping[str, Scalar], Excluded]], labels: Sequence[str]
+) -> pd.DataFrame:
+    import pandas as pd
+
+    rows = [{**at, "policy": out.policy, "reason": out.reason} for at, out in found]
+    return pd.DataFrame(rows, columns=[*labels, "policy", "reason"])
+
+
+def _bounds(cells: Sequence[Cell], made: Made, metrics: Sequence[str]) -> pd.DataFrame:
+    """Lower bounds of the jobs of each view, where there are some."""
+    import pandas as pd
+
+    from experiments.analysis.pooled import pooled_bounds
+    from experiments.scenario.build import build
+
+    rows = []
+    for cell in cells:
+        own = [
+            o for o, _ in made if o.setting is cell.labels and o.draw == 0 and not o.entrant.agent
+        ]
+        for view in dict.fromkeys(order.entrant.view for order in own):
+            of_seeds = {o.seed: o.entrant.scenario for o in own if o.entrant.view == view}
+            found = [
+                pooled_bounds(*build(scenario.model_copy(update={"seed": seed})))
+                for seed, scenario in [*of_seeds.items()][:SEEDS]
+            ]
+            for metric in metrics:
+                of_runs = [bound[metric] for bound in found if metric in bound]
+                if of_runs:
+                    mean = sum(of_runs) / len(of_runs)
+                    rows.append({**cell.labels, "view": view, "metric": metric, "bound": mean})
+    return pd.DataFrame(rows, columns=[*cells[0].labels, "view", "metric", "bound"])
+
+
+def _notes(cells: Sequence[Cell], made: Made, metrics: Sequence[str], plan: Plan) -> list[str]:
+    """Lines about what a reader would not expect."""
+    notes = []
+    alone = [
+        cell for cell in cells
+        if not cell.of_file and not any(r.is_random for o, r in made if o.setting is cell.labels)
+    ]  # fmt: skip
+    if alone:
+        notes.append(
+            "the seed changes nothing here, because nothing is random: one run of each policy, without an interval"
+        )
+    if any(cell.of_file for cell in cells) and plan.draws == 1:
+        notes.append("one run of each policy on the file alone, without an interval")
+    if plan.precision is not None:
+        most = max(Counter((o.entrant.policy, *o.setting.values()) for o, _ in made).values())
+        if most >= (plan.draws or MOST):
+            known = f"{metrics[0]} was known to {plan.precision:.2%}"
+            notes.append(f"stopped at {most} runs before {known}")
+    for metric in metrics:
+        beyond = f"jobs_beyond_{metric.partition('_')[0]}"
+        fewest = min((ran.numbers.get(beyond, math.inf) for _, ran in made), default=math.inf)
+        if fewest < FEW_JOBS:
+            jobs = made[0][1].numbers["jobs"]
+            notes.append(
+                f"{metric} of one run rests on {fewest:.0f} of its {jobs:.0f} jobs, those beyond it"
+            )
+    return notes
+
+
+def _currency(cell: Cell) -> str:
+    from experiments.scenario.build import build
+
+    if not cell.field.entrants:
+        return ""
+    return build(cell.field.entrants[0].scenario)[1].currency

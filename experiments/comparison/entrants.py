@@ -1,0 +1,147 @@
+"""Entrants of a comparison: a scenario for each policy, in the form of the jobs that it decides on.
+
+A policy of fixed demands cannot decide on elastic jobs, nor the other way round. Then ``[adapt]`` supplies what
+is missing by its rules: the same jobs, submitted at the same times, with the same due dates. That form is the view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from experiments.analysis.compatibility import Fit, fits, with_keys
+from experiments.config import KeyedError
+from simulator.errors import InputError
+
+if TYPE_CHECKING:
+    from experiments.scenario.schema import Scenario
+    from simulator import Policy
+    from simulator.model.contract import PolicyLike
+
+GIVEN = "as given"
+VIEWS = {"speedup": "elastic", "demand": "fixed demand", "speedup_curve": "shares of a pool"}
+"""The view that a key of ``[adapt]`` makes."""
+
+FOR_ALL = ("due", "weights", "prices", "models")
+"""What is added to the jobs and machines of all policies where one needs it."""
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A policy and the scenario in which it decides.
+
+    Attributes
+    ----------
+    policy : its name in tables.
+    view : the form of the jobs; `GIVEN`, or a value of `VIEWS`.
+    agent : an object that decides in place of the scenario's policy.
+    """
+
+    policy: str
+    view: str
+    scenario: Scenario
+    agent: Policy | None = None
+
+
+@dataclass(frozen=True)
+class Excluded:
+    """A policy that cannot run, or whose run failed, and why."""
+
+    policy: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Field:
+    """All policies of one setting.
+
+    Attributes
+    ----------
+    notes : what was added to the jobs of all.
+    """
+
+    entrants: tuple[Entrant, ...]
+    excluded: tuple[Excluded, ...]
+    notes: tuple[str, ...]
+
+
+def field_of(scenario: Scenario, policies: Sequence[str | PolicyLike]) -> Field:
+    """The policies on the jobs of a scenario; all that there are where none is named.
+
+    Parameters
+    ----------
+    policies : ``NAME`` or ``NAME:OPTION=VALUE,..``, or objects with ``decide(view)`` or such functions.
+
+    Raises
+    ------
+    InputError
+        A policy that is named does not exist, or its options are wrong.
+    """
+    from experiments.scenario.options import parse_policy
+
+    asked = {name_of(policy): policy for policy in policies}
+    parsed = {label: parse_policy(p) for label, p in asked.items() if isinstance(p, str)}
+    for label, (name, options) in parsed.items():
+        _check(label, _under(scenario, name, options))
+    bases = dict.fromkeys(name for name, _ in parsed.values())
+    names = list(bases) if policies else None
+    found = {fit.policy: fit for fit in fits(scenario, names)} if parsed or not policies else {}
+    added = _for_all(found.values())
+    if added and (with_more := with_keys(scenario, added)) is not None:
+        scenario = with_more
+        found = {fit.policy: fit for fit in fits(scenario, names)}
+    notes = [f"added to the jobs of all policies: {', '.join(added)} ([adapt])"] if added else []
+    if not policies:
+        parsed = {name: (name, {}) for name in found}
+        if scenario.policy_options:
+            parsed[scenario.policy] = (scenario.policy, scenario.policy_options)
+    entrants, excluded = [], []
+    for label in asked or parsed:
+        if label not in parsed:
+            entrants.append(Entrant(label, GIVEN, scenario, cast("Policy", asked[label])))
+            continue
+        name, options = parsed[label]
+        fit = found[name]
+        if fit.scenario is None:
+            excluded.append(Excluded(label, fit.detail))
+        else:
+            entrants.append(Entrant(label, view_of(fit), _under(fit.scenario, name, options)))
+    return Field(tuple(entrants), tuple(excluded), tuple(notes))
+
+
+def name_of(policy: str | PolicyLike) -> str:
+    """A policy in tables: as it was named, or the name of an object or a function."""
+    if isinstance(policy, str):
+        return policy
+    return str(getattr(policy, "name", None) or getattr(policy, "__name__", type(policy).__name__))
+
+
+def view_of(fit: Fit) -> str:
+    """The view of a policy that runs."""
+    return next((VIEWS[key] for key in fit.keys if key in VIEWS), GIVEN)
+
+
+def _for_all(found: Any) -> tuple[str, ...]:
+    """Settings that go to all policies: those of `FOR_ALL` that one of them needs."""
+    keys: dict[str, str] = {}
+    for fit in found:
+        for key, setting in fit.keys.items():
+            if key in FOR_ALL:
+                keys.setdefault(key, setting)
+    return tuple(keys.values())
+
+
+def _under(scenario: Scenario, name: str, options: Mapping[str, Any]) -> Scenario:
+    """The scenario under a policy; its own options hold for its own policy where none are given."""
+    own = scenario.policy_options if name == scenario.policy else {}
+    return scenario.model_copy(update={"policy": name, "policy_options": dict(options or own)})
+
+
+def _check(label: str, scenario: Scenario) -> None:
+    from experiments.scenario.build import make_policy
+
+    try:
+        make_policy(scenario)
+    except KeyedError as error:
+        raise InputError(f"--policy {label}: {error.text}") from None

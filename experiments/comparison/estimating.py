@@ -1,0 +1,154 @@
+"""Estimates, paired differences and ranks of each setting, from the numbers of its runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from experiments.comparison.metrics import metric_of
+from experiments.sweep.summary import estimate_of, row_of
+from simulator.statistics import RESAMPLES, Estimate, bootstrap_interval, differences
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from experiments.comparison.runs import Order, Ran
+
+OF_A_RUN = ("policy", "view", "seed", "draw", "random")
+FEWEST_DRAWS = 39
+"""With fewer there is no percentile of 2.5 %."""
+
+
+def by_setting(
+    table: pd.DataFrame, settings: Sequence[str]
+) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
+    """The rows of each setting, with its labels."""
+    if not settings or table.empty:
+        yield {}, table
+        return
+    for key, part in table.groupby(list(settings), sort=False, dropna=False):
+        yield dict(zip(settings, key, strict=True)), part
+
+
+def runs_table(made: Sequence[tuple[Order, Ran]]) -> pd.DataFrame:
+    """One row a finished run."""
+    import pandas as pd
+
+    return pd.DataFrame([
+        {
+            **order.setting, "policy": order.entrant.policy, "view": order.entrant.view,
+            "seed": order.seed, "draw": order.draw, "random": ran.is_random, **ran.numbers,
+        }
+        for order, ran in made if not ran.error
+    ])  # fmt: skip
+
+
+def estimates(
+    runs: pd.DataFrame, settings: Sequence[str], metrics: Sequence[str], base: str
+) -> pd.DataFrame:
+    """The table of a comparison: each policy, then its difference from the base."""
+    import pandas as pd
+
+    rows = []
+    for labels, part in by_setting(runs, settings):
+        views: dict[Any, Any] = part.groupby("policy", sort=False)["view"].first().to_dict()
+        for metric in metrics:
+            values = values_of(part, metric)
+            names_here = [str(name) for name in values]
+            first = base if base in names_here else best_of(values, metric)
+            pairs = [(name, "") for name in names_here]
+            pairs += [(name, first) for name in names_here if name != first]
+            for name, minus in pairs:
+                found = estimate(part, values, name, minus)
+                names = {"metric": metric, "policy": name, "view": views[name], "minus": minus}
+                rows.append({**labels, **names, **row_of(found)})
+    return pd.DataFrame(rows)
+
+
+def estimate(part: pd.DataFrame, values: pd.DataFrame, name: str, minus: str = "") -> Estimate:
+    """One estimate of a setting: of a policy, or of its difference from another one.
+
+    Parameters
+    ----------
+    part : the runs of the setting.
+    values : the metric, one column a policy and one row a draw.
+    """
+    own = values[[name] if not minus else [name, minus]].dropna()
+    numbers = own[name].to_numpy(dtype=float)
+    if minus:
+        numbers = differences(numbers, own[minus].to_numpy(dtype=float))
+    if is_of_file(part):
+        return bootstrap_interval(float(numbers[0]), numbers[1:])
+    random = part[part["policy"].isin([name, minus])]["random"].any()
+    return estimate_of(numbers.tolist() if random else numbers[:1].tolist(), bool(minus))
+
+
+def is_of_file(part: pd.DataFrame) -> bool:
+    """Whether the runs are of the jobs of a file (draw 0) and of traces drawn from it."""
+    return bool((part["draw"] > 0).any())
+
+
+def best_of(values: pd.DataFrame, metric: str) -> str:
+    """The policy with the best mean; of equal ones the first."""
+    worth = values.iloc[0] if len(values) > FEWEST_DRAWS else values.mean()
+    return str(worth.idxmax() if metric_of(metric).better == "more" else worth.idxmin())
+
+
+def ranks(runs: pd.DataFrame, settings: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
+    """The ranks of a comparison: 1 is the best; the interval is that of the rank on other draws.
+
+    Of jobs of a file each drawn trace gives ranks; of seeds they are drawn again with replacement, and the means
+    have ranks. Policies that failed on a draw have no rank.
+    """
+    import pandas as pd
+
+    rows: list[dict[str, Any]] = []
+    for labels, part in by_setting(runs, settings):
+        for metric in metrics:
+            if not metric_of(metric).better:
+                continue
+            values = values_of(part, metric).dropna(axis="columns")
+            x = values.to_numpy(dtype=float)
+            if metric_of(metric).better == "more":
+                x = -x
+            of_file = is_of_file(part)
+            own = _ranked(x[:1] if of_file else x.mean(axis=0, keepdims=True))[0]
+            again = _ranked(x[1:] if of_file else _resampled(x))
+            low, high = np.quantile(again, [0.025, 0.975], axis=0, method="inverted_cdf")
+            for place, name in enumerate(values):
+                ends = (low[place], high[place]) if len(x) > 1 else (math.nan, math.nan)
+                names = {"metric": metric, "policy": name, "rank": own[place]}
+                rows.append({**labels, **names, "lower": ends[0], "upper": ends[1]})
+    return pd.DataFrame(rows)
+
+
+def values_of(part: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """One column a policy in the order of the runs, one row a draw."""
+    table = part.pivot_table(index=["draw", "seed"], columns="policy", values=metric, sort=False)
+    order = [name for name in dict.fromkeys(part["policy"]) if name in table]
+    return table.sort_index()[order]
+
+
+def _resampled(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Means of seeds drawn with replacement, ``(resamples, policies)``."""
+    chosen = np.random.default_rng(0).integers(len(x), size=(min(RESAMPLES, 1000), len(x)))
+    means: np.ndarray[Any, Any] = x[chosen].mean(axis=1)
+    return means
+
+
+def _ranked(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Ranks within each row, equals by their mean."""
+    from scipy.stats import rankdata
+
+    found: np.ndarray[Any, Any] = rankdata(np.round(x, 9), axis=1)
+    return found
+
+
+def chosen(table: pd.DataFrame, labels: Mapping[str, Any]) -> pd.DataFrame:
+    """The rows with these values."""
+    for name, value in labels.items():
+        table = table[table[name] == value]
+    return table

@@ -1,0 +1,118 @@
+"""Metrics: names of ``summary.json`` in words, with unit and direction."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+HOUR_S = 3600.0
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number of ``summary.json``.
+
+    Attributes
+    ----------
+    words : "mean completion time".
+    unit : "s", "share", "money", "kWh", "kg", or "" for a count or a ratio.
+    better : "less", "more", or "" where it is not to be judged.
+    """
+
+    name: str
+    words: str
+    unit: str = ""
+    better: str = "less"
+
+    def scaled(self, most: float, currency: str = "") -> tuple[float, str]:
+        """Number to divide by, and the unit to print, for values up to ``most``.
+
+        Example: times of hours are divided by 3,600 and printed in h.
+        """
+        if self.unit == "s":
+            steps = ((48 * HOUR_S, 24 * HOUR_S, "d"), (HOUR_S, HOUR_S, "h"), (120.0, 60.0, "min"))
+            small = (1.0, "s") if most >= 0.1 or not most else (1e-3, "ms")
+            return next(((by, unit) for at, by, unit in steps if most >= at), small)
+        if self.unit == "share":
+            return 0.01, "%"
+        return 1.0, currency if self.unit == "money" else self.unit
+
+    def title(self, most: float, currency: str = "") -> str:
+        """Words and unit, for an axis or the head of a column."""
+        unit = self.scaled(most, currency)[1]
+        return f"{self.words} ({unit})" if unit else self.words
+
+
+def _times() -> dict[str, str]:
+    kinds = {
+        "jct": "completion time",
+        "wait": "wait until the first start",
+        "total_wait": "total wait",
+    }
+    ranks = {"mean": "mean", "p50": "median", "p95": "p95", "p99": "p99"}
+    return {
+        f"{rank}_{kind}_s": f"{said} {words}"
+        for kind, words in kinds.items()
+        for rank, said in ranks.items()
+    }
+
+
+METRICS = {
+    metric.name: metric
+    for metric in (
+        *(Metric(name, words, "s") for name, words in _times().items()),
+        Metric("makespan_s", "makespan", "s"),
+        Metric("mean_slowdown", "mean slowdown"),
+        Metric("p95_slowdown", "p95 slowdown"),
+        Metric("p99_slowdown", "p99 slowdown"),
+        Metric("jain_slowdown", "Jain's index of the slowdowns", better="more"),
+        Metric("mean_finish_time_fairness", "mean finish-time fairness"),
+        Metric("max_finish_time_fairness", "worst finish-time fairness"),
+        Metric("total_cost", "total cost", "money"),
+        Metric("leasing_cost", "cost of leasing", "money"),
+        Metric("energy_cost", "cost of energy", "money"),
+        Metric("tardiness_cost", "cost of tardiness", "money"),
+        Metric("energy_kwh", "energy", "kWh"),
+        Metric("carbon_kg", "carbon dioxide", "kg"),
+        Metric("late_jobs", "jobs that end late"),
+        Metric("gpu_utilisation", "GPU time in use", "share", "more"),
+        Metric("cpu_utilisation", "CPU time in use", "share", "more"),
+        Metric("allocation_ratio", "GPUs that jobs hold", "share", "more"),
+        Metric("fragmentation_ratio", "GPUs that no waiting job can use", "share"),
+        Metric("preemptions", "preemptions"),
+        Metric("reconfigurations", "reconfigurations"),
+        Metric("mean_decision_cpu_s", "CPU time of a decision", "s", ""),
+    )
+}  # fmt: skip
+"""By name; others of ``summary.json`` can be compared, too: their name is their words."""
+
+DEFAULTS = (
+    "mean_jct_s", "p95_jct_s", "p99_jct_s", "mean_total_wait_s", "p95_total_wait_s", "makespan_s",
+    "mean_slowdown", "max_finish_time_fairness", "total_cost", "energy_kwh", "late_jobs",
+    "gpu_utilisation", "allocation_ratio", "fragmentation_ratio", "preemptions",
+)  # fmt: skip
+"""Compared where none is named and the runs have it; what is 0 in all of them is left out."""
+
+CPU = "mean_decision_cpu_s"
+"""Measured on this machine: shown beside the others, never ranked."""
+
+
+def metric_of(name: str) -> Metric:
+    """The metric of a name; of an unknown one, a plain description."""
+    if name in METRICS:
+        return METRICS[name]
+    unit = "s" if name.endswith("_s") else "money" if name.endswith("_cost") else ""
+    return Metric(name, name.removesuffix("_s").replace("_", " "), unit)
+
+
+def digits(value: float, half_width: float) -> str:
+    """A number with as many digits as its interval knows, two of the half width.
+
+    Example: ``digits(3.14159, 0.2)`` is "3.14", ``digits(1234.5, 80)`` is "1,234".
+    """
+    if not math.isfinite(value):
+        return "-"
+    if not (math.isfinite(half_width) and half_width > 0):
+        return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+    places = max(0, min(6, 1 - math.floor(math.log10(half_width))))
+    return f"{value:,.{places}f}"

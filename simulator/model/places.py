@@ -1,0 +1,62 @@
+"""Places that jobs ask for: a number of nodes, and types of GPU that will do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.model.cluster import Cluster
+from simulator.model.placement import Placement
+from simulator.model.tolerances import CAPACITY
+from simulator.model.workload import Workload
+
+BETWEEN = "|"
+"""Between types of GPU that will do."""
+
+
+def types_of(text: str) -> frozenset[str]:
+    """The types of a text "A100|H100", in small letters."""
+    return frozenset(filter(None, (name.strip().lower() for name in text.split(BETWEEN))))
+
+
+class Places:
+    """Nodes and types that the jobs of a workload ask for, on the node types of a cluster.
+
+    Attributes
+    ----------
+    nodes : by job, the number of nodes that it lies on in equal parts; 0: any.
+    """
+
+    def __init__(self, workload: Workload, cluster: Cluster) -> None:
+        have = [node_type.gpu_type.lower() for node_type in cluster.node_types]
+        rows = {
+            text: tuple(not text or name in types_of(text) for name in have)
+            for text in {*workload.gpu_types}
+        }
+        self.nodes: list[int] = workload.num_nodes.tolist()
+        self._allowed = [rows[text] for text in workload.gpu_types]
+
+    def table(self) -> npt.NDArray[np.bool_]:
+        """``(V, J)`` whether a job may be on a node type."""
+        return np.array(self._allowed, dtype=np.bool_).T
+
+    def allows(self, job: int, node_type: int) -> bool:
+        """Whether a job may be on a node type."""
+        return self._allowed[job][node_type]
+
+    def wrong(self, job: int, shares: Iterable[Placement], cluster: Cluster) -> str:
+        """The fault of a job's placements, in words; "" where they are as it asks."""
+        fixed, shares = cluster.node_type_of, list(shares)
+        for share in shares:
+            v = share.node_type if fixed is None else fixed[share.node]
+            if not self._allowed[job][v]:
+                return f"on node {share.node} with {cluster.node_types[v].gpu_type}, of another type than it asks for"
+        wanted = self.nodes[job]
+        if wanted and (
+            len(shares) != wanted
+            or max(s.gpus for s in shares) > min(s.gpus for s in shares) * (1 + CAPACITY)
+        ):
+            return f"on {len(shares)} nodes, expected {wanted} with equally many GPUs"
+        return ""
