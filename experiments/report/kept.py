@@ -47,11 +47,7 @@ class KeptRuns:
         runs, measured = _read(folder / RUNS), folder / MEASURED_RUNS
         if measured.exists():
             runs = runs.join(_read(measured))
-<<<<<<< HEAD
         rows: list[Any] = runs.to_dict("records")
-=======
-        rows: list[dict[str, Any]] = [{**row} for row in runs.to_dict("records")]  # type: ignore[dict-item]
->>>>>>> main
         self._runs = {
             task.key: _run(task, rows[position])
             for task, position in _matched(rows, set(runs.columns), tasks)

@@ -178,8 +178,4 @@ def kept(make: Made) -> Made:
         name = "-".join([make.__name__, *words])
         return results.once(name, lambda noting: make(noting, *args, **labels))
 
-<<<<<<< HEAD
     return cast(Made, read)
-=======
-    return read  # type: ignore[return-value]
->>>>>>> main

@@ -18,6 +18,7 @@ from experiments.sweep.task import Task
 from simulator.statistics import student
 from simulator.theory import erlang_b, fcfs_wait_s
 from tests.command import compute
+from tests.report.redrawn import check_drawn_again
 
 
 def test_the_engine_and_the_recursion_wait_alike():

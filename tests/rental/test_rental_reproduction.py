@@ -5,6 +5,7 @@ from experiments.sweep.results import Results
 from experiments.sweep.store import Store
 from experiments.sweep.task import Task
 from tests.command import compute
+from tests.report.redrawn import check_drawn_again
 
 
 def test_tasks_that_share_a_run_have_labels_of_their_own():
