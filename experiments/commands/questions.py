@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -20,9 +20,14 @@ from experiments.commands.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable
 
+    from experiments.comparison.size import Size
+    from experiments.comparison.whatif import WhatIf
     from experiments.scenario.schema import Scenario
+    from experiments.sweep.store import Store
+
+Answer = TypeVar("Answer", "Size", "WhatIf")
 
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the first draw.")]
 Draws = Annotated[
@@ -70,7 +75,8 @@ def size(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for the curve (size.csv, size.png) and for the runs, which are not made again."
+            help="Folder for the curve (size.csv, size.png) and for the runs, which are not made again. "
+            "Default: out/size-NAME."
         ),
     ] = None,
     allow_code: AllowCode = False,
@@ -79,7 +85,7 @@ def size(
 
     Example: schedlab size examples/philly_like.csv --gpus 8 --target "p95_total_wait < 1h"
     """
-    from experiments.analysis.size import (
+    from experiments.comparison.size import (
         VARIED,
         Target,
         best_size,
@@ -106,28 +112,25 @@ def size(
             None if vary == "nodes" else nodes, None if vary == "gpus" else gpus,
         )  # fmt: skip
 
-    how: dict[str, Any] = {
-        "share": share, "draws": draws, "workers": workers, "progress": True,
-        "keep": None if out is None else out / "runs",
-    }  # fmt: skip
-    if vary == "policy":
-        named = {name or "": asked(name) for name in policies}
-        scenarios = {name or each.policy: each for name, each in named.items()}
-        found = policies_that_meet(scenarios, wanted, str(source), **how)
-    else:
+    def answer(store: Store) -> Size:
+        how: dict[str, Any] = {
+            "share": share, "draws": draws, "workers": workers, "progress": True, "store": store,
+        }  # fmt: skip
+        if vary == "policy":
+            named = {name or "": asked(name) for name in policies}
+            scenarios = {name or each.policy: each for name, each in named.items()}
+            return policies_that_meet(scenarios, wanted, str(source), **how)
         key = VARIED[vary].key
-        found = best_size(
-            lambda number: asked(policies[0], f"{key}={number}"),
-            wanted,
-            str(source),
-            vary=vary,
-            **how,
-        )
-    _note(found.notes)
-    print(found.words())
-    print(found.table.to_string(index=False))
-    if out is not None:
-        print(f"curve      {write_size(found, out)}")
+        return best_size(
+            lambda number: asked(policies[0], f"{key}={number}"), wanted, str(source), vary=vary, **how
+        )  # fmt: skip
+
+    def write(found: Size, folder: Path) -> str:
+        print(found.words())
+        print(found.sheet().to_string(index=False))
+        return f"curve      {write_size(found, folder)}"
+
+    _answered(out or Path("out") / f"size-{source.stem}", answer, write)
 
 
 def whatif(
@@ -154,7 +157,8 @@ def whatif(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for the table (whatif.csv) and for the runs, which are not made again."
+            help="Folder for the table (whatif.csv) and for the runs, which are not made again. "
+            "Default: out/whatif-NAME."
         ),
     ] = None,
     allow_code: AllowCode = False,
@@ -163,7 +167,7 @@ def whatif(
 
     Example: schedlab whatif examples/philly_like.csv --nodes 8 --gpus 8 --set cluster.num_nodes=9
     """
-    from experiments.analysis.whatif import what_if
+    from experiments.comparison.whatif import what_if
     from experiments.files import write_whole
     from simulator.plugins import allow_code as allow
 
@@ -173,16 +177,38 @@ def whatif(
     asked = [
         _asked(source, kind, policy, seed, [*both, *more], nodes, gpus) for more in ([], settings)
     ]
-    found = what_if(
-        asked[0], asked[1], str(source), draws=draws, workers=workers, progress=True,
-        keep=None if out is None else out / "runs",
-    )  # fmt: skip
-    _note(found.notes)
-    print("\n".join(found.words()))
-    print(found.table.to_string(index=False, float_format="%.6g"))
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        write_whole(out / "whatif.csv", found.table.to_csv(index=False, lineterminator="\n"))
+
+    def answer(store: Store) -> WhatIf:
+        return what_if(
+            asked[0], asked[1], str(source), draws=draws, workers=workers, progress=True, store=store
+        )  # fmt: skip
+
+    def write(found: WhatIf, folder: Path) -> str:
+        print("\n".join(found.words()))
+        print(found.sheet().to_string(index=False))
+        write_whole(folder / "whatif.csv", found.table.to_csv(index=False, lineterminator="\n"))
+        return f"table      {folder / 'whatif.csv'}"
+
+    _answered(out or Path("out") / f"whatif-{source.stem}", answer, write)
+
+
+def _answered(
+    folder: Path, answer: Callable[[Store], Answer], write: Callable[[Answer, Path], str]
+) -> None:
+    """Find an answer with the runs of a folder, and print it."""
+    from experiments.sweep.runner import exit_code
+    from experiments.sweep.store import store_to_write
+    from experiments.text import printable
+
+    def work() -> int:
+        with store_to_write(folder) as store:
+            found = answer(store)
+        for note in found.notes:
+            print(f"schedlab: note: {printable(note)}", file=sys.stderr)
+        print(write(found, folder))
+        return 0
+
+    raise typer.Exit(exit_code(work))
 
 
 def _asked(
@@ -194,10 +220,3 @@ def _asked(
 
     found = format_of(source, kind)
     return scenario_of(source, found, policy, seed, settings, nodes, gpus)[0]
-
-
-def _note(notes: Iterable[str]) -> None:
-    from experiments.text import printable
-
-    for note in notes:
-        print(f"schedlab: note: {printable(note)}", file=sys.stderr)

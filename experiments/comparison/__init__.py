@@ -7,5 +7,6 @@ comparing.py   from a plan to a comparison
 estimating.py  estimates, paired differences, ranks
 answer.py      the answer in words, as text, LaTeX and HTML
 pictures.py writing.py   pictures; the folder of a comparison
+size.py whatif.py   the smallest cluster for a target; the difference that a setting makes
 metrics.py     what is measured: words, unit, and whether less or more is better
 """

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -83,7 +84,16 @@ def compare(
     cells = list(cells_of(source, plan, over, settings, kind))
     name = ", ".join(dict.fromkeys(str(one) for one in sources_of(source)))
     own = name_of(policies[0]) if policies else ""
-    return _compared(cells, plan, Runs(name, store, progress, **options), own)
+    with closing(Runs(name, store, progress, **options)) as runs:
+        made, excluded = _made(cells, plan, runs)
+    if not made:
+        raise InputError(
+            f"{name}: no policy can run: {excluded[0][1].policy}: {excluded[0][1].reason}"
+        )
+    found = _said(name, cells, made, plan, own)
+    return replace(
+        found, bounds=_bounds(cells, made, found.metrics), excluded=_excluded(excluded, found.settings)
+    )  # fmt: skip
 
 
 def on_same_draws(
@@ -94,30 +104,36 @@ def on_same_draws(
     Parameters
     ----------
     base : the name of the one that the others are compared with.
+
+    Raises
+    ------
+    InputError
+        A scenario cannot run.
     """
     plan.check()
     first = next(iter(scenarios.values()))
     entrants = tuple(Entrant(name, GIVEN, scenario) for name, scenario in scenarios.items())
-    return _compared([cell_of({}, first, plan, Field(entrants, (), ()))], plan, runs, base)
+    cell = cell_of({}, first, plan, Field(entrants, (), ()))
+    made, excluded = _made([cell], plan, runs)
+    if excluded:
+        raise InputError(excluded[0][1].reason)
+    return _said(runs.source, [cell], made, plan, base)
 
 
-def _compared(cells: Sequence[Cell], plan: Plan, runs: Runs, base: str) -> Comparison:
-    """The runs of all settings, and what they say."""
-    made, excluded = _made(cells, plan, runs)
-    runs.close()
+def _said(
+    source: str, cells: Sequence[Cell], made: Made, plan: Plan, base: str
+) -> Comparison:  # fmt: skip
+    """What the runs of all settings say, without bounds and what cannot run."""
     table = runs_table(made)
     labels = [*cells[0].labels]
-    if table.empty:
-        why = excluded[0][1]
-        raise InputError(f"{runs.source}: no policy can run: {why.policy}: {why.reason}")
     wanted = _metrics(plan, table, labels)
     notes = [note for cell in cells for note in cell.field.notes]
     return Comparison(
-        runs.source, tuple(wanted), tuple(labels), base, table,
+        source, tuple(wanted), tuple(labels), base, table,
         estimates(table, labels, [*wanted, CPU] if CPU in table else wanted, base),
         ranks(table, labels, wanted),
-        _bounds(cells, made, wanted),
-        _excluded(excluded, labels),
+        _bounds(cells, [], wanted),
+        _excluded([], labels),
         tuple(dict.fromkeys([*notes, *_notes(cells, made, wanted, plan)])),
         _currency(cells[0]),
     )  # fmt: skip
@@ -214,13 +230,15 @@ def _until_precise(cells: Sequence[Cell], alive: Made, plan: Plan, runs: Runs, m
 
 
 def _metrics(plan: Plan, table: pd.DataFrame, labels: Sequence[str]) -> list[str]:
-    """The metrics that were asked for, or the usual ones that are not 0 in all runs."""
+    """The metrics that were asked for, or the usual ones that are not 0, or 1, in all runs."""
     apart = {*OF_A_RUN, *labels}
     numbers = [name for name in map(str, table.select_dtypes("number")) if name not in apart]
     for name in plan.metrics:
         if name not in numbers:
-            raise InputError(f"--metric: got {name!r}, {meant(name, numbers, 'in summary.json')}")
-    usual = [name for name in DEFAULTS if name in numbers and (table[name] != 0).any()]
+            raise InputError(
+                f"{plan.option}: got {name!r}, {meant(name, numbers, 'in summary.json')}"
+            )
+    usual = [name for name in DEFAULTS if name in numbers and not table[name].isin([0, 1]).all()]
     return [*plan.metrics] or usual
 
 

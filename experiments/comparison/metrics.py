@@ -4,8 +4,28 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 HOUR_S = 3600.0
+
+
+class Scale(NamedTuple):
+    """A number to divide values by, and the unit to print then."""
+
+    by: float
+    unit: str
+
+    def number(self, value: float) -> str:
+        """A value in the unit."""
+        return digits(value / self.by, math.nan)
+
+    def interval(self, lower: float, upper: float) -> str:
+        """Ends of an interval in the unit; empty where there is none."""
+        return "" if math.isnan(lower) else f"{self.number(lower)} to {self.number(upper)}"
+
+    def text(self, value: float) -> str:
+        """A value with its unit."""
+        return f"{self.number(value)}{f' {self.unit}' if self.unit else ''}"
 
 
 @dataclass(frozen=True)
@@ -24,22 +44,22 @@ class Metric:
     unit: str = ""
     better: str = "less"
 
-    def scaled(self, most: float, currency: str = "") -> tuple[float, str]:
-        """Number to divide by, and the unit to print, for values up to ``most``.
+    def scaled(self, most: float, currency: str = "") -> Scale:
+        """Scale for values up to ``most``.
 
         Example: times of hours are divided by 3,600 and printed in h.
         """
         if self.unit == "s":
             steps = ((48 * HOUR_S, 24 * HOUR_S, "d"), (HOUR_S, HOUR_S, "h"), (120.0, 60.0, "min"))
             small = (1.0, "s") if most >= 0.1 or not most else (1e-3, "ms")
-            return next(((by, unit) for at, by, unit in steps if most >= at), small)
+            return Scale(*next(((by, unit) for at, by, unit in steps if most >= at), small))
         if self.unit == "share":
-            return 0.01, "%"
-        return 1.0, currency if self.unit == "money" else self.unit
+            return Scale(0.01, "%")
+        return Scale(1.0, currency if self.unit == "money" else self.unit)
 
     def title(self, most: float, currency: str = "") -> str:
         """Words and unit, for an axis or the head of a column."""
-        unit = self.scaled(most, currency)[1]
+        unit = self.scaled(most, currency).unit
         return f"{self.words} ({unit})" if unit else self.words
 
 
@@ -79,6 +99,7 @@ METRICS = {
         Metric("cpu_utilisation", "CPU time in use", "share", "more"),
         Metric("allocation_ratio", "GPUs that jobs hold", "share", "more"),
         Metric("fragmentation_ratio", "GPUs that no waiting job can use", "share"),
+        Metric("effective_training_ratio", "effective training ratio", "share", "more"),
         Metric("preemptions", "preemptions"),
         Metric("reconfigurations", "reconfigurations"),
         Metric("mean_decision_cpu_s", "CPU time of a decision", "s", ""),
@@ -88,10 +109,11 @@ METRICS = {
 
 DEFAULTS = (
     "mean_jct_s", "p95_jct_s", "p99_jct_s", "mean_total_wait_s", "p95_total_wait_s", "makespan_s",
-    "mean_slowdown", "max_finish_time_fairness", "total_cost", "energy_kwh", "late_jobs",
-    "gpu_utilisation", "allocation_ratio", "fragmentation_ratio", "preemptions",
+    "mean_slowdown", "max_finish_time_fairness", "total_cost", "leasing_cost", "energy_cost",
+    "tardiness_cost", "energy_kwh", "late_jobs", "gpu_utilisation", "allocation_ratio",
+    "fragmentation_ratio", "effective_training_ratio", "preemptions",
 )  # fmt: skip
-"""Compared where none is named and the runs have it; what is 0 in all of them is left out."""
+"""Compared where none is named and the runs have it; what is 0, or 1, in all of them is left out."""
 
 CPU = "mean_decision_cpu_s"
 """Measured on this machine: shown beside the others, never ranked."""

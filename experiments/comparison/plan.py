@@ -40,6 +40,7 @@ class Plan:
         None: `TRACES` or `SEEDS`.
     precision : more seeds until every interval of the first metric has at most this relative half width.
     block_jobs : jobs of a block; None: `simulator.workloads.bootstrap.block_length`.
+    option : with which the metrics are given, for messages.
     """
 
     policies: Sequence[str | PolicyLike] = ()
@@ -48,6 +49,7 @@ class Plan:
     precision: float | None = None
     block_jobs: int | None = None
     seed: int | None = None
+    option: str = "--metric"
 
     def check(self) -> None:
         """Refuse what does not go together, or would give no table."""

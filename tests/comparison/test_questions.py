@@ -5,9 +5,9 @@ import math
 import pandas as pd
 import pytest
 
-from experiments.analysis.measuring import Entrant
-from experiments.analysis.size import Target, _not_monotone
-from tests.command import done, refused
+from experiments.comparison.size import Target, _not_monotone
+from experiments.sweep.executors import LocalPool
+from tests.command import done, refused, schedlab
 from tests.errors import input_error
 
 THREE = "job_id,submit_time_s,duration_s,num_gpus\na,0,100,1\nb,0,100,1\nc,0,100,1\n"
@@ -33,7 +33,8 @@ def three(tmp_path):
     ],
 )
 def test_the_smallest_size_by_hand(three, target, answer):
-    told = done("size", three, "--gpus", 1, "--target", target, "--draws", 1).stdout
+    words = ("size", three, "--gpus", 1, "--target", target, "--draws", 1)
+    told = done(*words, cwd=three.parent).stdout
     assert told.startswith(answer), told
 
 
@@ -48,7 +49,8 @@ def test_the_curve(three, tmp_path):
     assert curve["meets"].tolist() == [False, True, True]
     assert (tmp_path / "o" / "size.png").read_bytes().startswith(b"\x89PNG")
     told = done(
-        "size", three, "--nodes", 1, "--vary", "gpus", "--target", "mean_total_wait < 34 s", "--draws", 1
+        "size", three, "--nodes", 1, "--vary", "gpus", "--target", "mean_total_wait < 34 s", "--draws", 1,
+        cwd=tmp_path,
     ).stdout  # fmt: skip
     assert told.startswith("2 GPUs a node meet")
 
@@ -56,7 +58,8 @@ def test_the_curve(three, tmp_path):
 def test_the_highest_price(three):
     """Two nodes for 200 s at 3.6 an hour cost 0.4; 3.61 cost more."""
     told = done(
-        "size", three, "--nodes", 2, "--gpus", 1, "--vary", "price", "--target", "total_cost < 0.4", "--draws", 1
+        "size", three, "--nodes", 2, "--gpus", 1, "--vary", "price", "--target", "total_cost < 0.4", "--draws", 1,
+        cwd=three.parent,
     ).stdout  # fmt: skip
     assert told.startswith("At most 3.6 USD an hour and node meets total_cost < 0.4 in one run: ")
     assert "At 3.61 USD an hour and node it is 0.4011 USD." in told
@@ -79,8 +82,14 @@ def test_which_policies_meet(tmp_path):
 def test_runs_that_are_kept_are_not_made_again(three, tmp_path, monkeypatch):
     """The second time no run is simulated, and the answer is the same; a target between needs further sizes only."""
     made = []
-    own = Entrant.metrics
-    monkeypatch.setattr(Entrant, "metrics", lambda *args: made.append(args) or own(*args))
+    own_submit = LocalPool.submit
+    monkeypatch.setattr(
+        LocalPool,
+        "submit",
+        lambda self, call, orders, *rest: (
+            made.extend(orders) or own_submit(self, call, orders, *rest)
+        ),
+    )
     words = (
         "size",
         three,
@@ -118,7 +127,9 @@ def test_the_smallest_size_of_a_queue_is_erlangs(tmp_path):
         "gpus_per_node = 1\n"
     )
     expected = next(c for c in range(5, 20) if erlang_wait_s(c, 4, 3600) < 1100)
-    told = done("size", path, "--target", "mean_total_wait < 1100 s", "--draws", 6).stdout
+    told = done(
+        "size", path, "--target", "mean_total_wait < 1100 s", "--draws", 6, cwd=tmp_path
+    ).stdout
     assert expected == 6
     assert told.startswith(f"{expected} nodes meet"), told
 
@@ -150,11 +161,17 @@ def test_targets():
 
 def test_refusals_of_questions(three):
     size = ("size", three, "--gpus", 1, "--target")
-    assert "p95_wat_s" in refused(*size, "p95_wat < 1h", "--draws", 1)
-    assert "--share" in refused(*size, "mean_jct < 1h", "--share", 2)
-    assert "--vary" in refused(*size, "mean_jct < 1h", "--vary", "racks")
-    assert "--vary policy" in refused(*size, "mean_jct < 1h", "--policy", "sjf", "--policy", "fifo")
-    assert "--draws: got 5" in refused(*size, "mean_jct < 1h", "--draws", 5)
+    ran = schedlab(*size, "p95_wat < 1h", "--draws", 1, cwd=three.parent)
+    assert ran.returncode == 2
+    assert ran.stderr.splitlines()[-1].startswith(
+        "schedlab: --target: got 'p95_wat_s', did you mean"
+    )
+    assert "--share" in refused(*size, "mean_jct < 1h", "--share", 2, cwd=three.parent)
+    assert "--vary" in refused(*size, "mean_jct < 1h", "--vary", "racks", cwd=three.parent)
+    assert "--vary policy" in refused(
+        *size, "mean_jct < 1h", "--policy", "sjf", "--policy", "fifo", cwd=three.parent
+    )
+    assert "--draws: got 5" in refused(*size, "mean_jct < 1h", "--draws", 5, cwd=three.parent)
 
 
 def test_what_a_node_more_changes(three, tmp_path):
@@ -176,7 +193,8 @@ def test_intervals_are_of_differences_pair_by_pair(three):
     """The same setting changes nothing in any drawn trace: the interval of the difference is 0 to 0."""
     told = done(
         "whatif", three, "--nodes", 1, "--gpus", 1, "--set", "cluster.num_nodes=1", "--draws", 39, "--workers", 1,
+        cwd=three.parent,
     ).stdout  # fmt: skip
     assert told.splitlines()[0] == "The mean total wait stays 100 s."
-    row = next(line.split() for line in told.splitlines() if line.lstrip().startswith("mean_jct_s"))
-    assert row[1:] == ["200", "200", "0", "0", "0", "39"]
+    row = next(line for line in told.splitlines() if "mean completion time (min)" in line)
+    assert row.split()[4:] == ["3.333", "3.333", "0", "0", "to", "0"]

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.analysis.compare import on_same_draws
-from experiments.analysis.measuring import Entrant, Measuring
-from experiments.analysis.wording import wording
+from experiments.comparison.comparing import on_same_draws
+from experiments.comparison.metrics import metric_of
+from experiments.comparison.plan import Plan
+from experiments.comparison.runs import Runs
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from experiments.scenario.schema import Scenario
+    from experiments.sweep.store import Store
 
-HEADLINE = (
-    "mean_total_wait_s", "p95_total_wait_s", "mean_jct_s", "p95_jct_s", "mean_slowdown", "makespan_s",
-    "gpu_utilisation", "effective_training_ratio", "total_cost", "leasing_cost", "energy_cost", "tardiness_cost",
-    "energy_kwh", "late_jobs", "preemptions",
-)  # fmt: skip
-"""Those that both scenarios have are compared."""
 TOLD = ("mean_total_wait_s", "p95_total_wait_s", "gpu_utilisation", "total_cost")
 """Metrics of which the answer has a sentence."""
 
@@ -41,15 +37,30 @@ class WhatIf:
     currency: str
     notes: tuple[str, ...]
 
+    def sheet(self) -> pd.DataFrame:
+        """The table to read: a metric a row in words with its unit."""
+        import pandas as pd
+
+        return pd.DataFrame([self._line(row) for row in self.table.to_dict("records")])
+
+    def _line(self, row: Any) -> dict[str, str]:
+        most = max(abs(row["base"]), abs(row["whatif"]))
+        metric = metric_of(row["metric"])
+        scale = metric.scaled(most, self.currency)
+        told = {"": metric.title(most, self.currency)}
+        told |= {name: scale.number(row[name]) for name in ("base", "whatif", "difference")}
+        return told | {"95 % interval": scale.interval(row["lower"], row["upper"])}
+
     def words(self) -> list[str]:
         """The answer, a sentence each."""
         rows = self.table.set_index("metric")
         return [self._sentence(name, rows.loc[name]) for name in TOLD if name in rows.index]
 
     def _sentence(self, name: str, row: Any) -> str:
-        said = wording(name, max(abs(row["base"]), abs(row["whatif"])), self.currency)
-        of, unit = said.number, f" {said.unit}" if said.unit else ""
-        subject = f"The {said.words}"
+        metric = metric_of(name)
+        scale = metric.scaled(max(abs(row["base"]), abs(row["whatif"])), self.currency)
+        of, unit = scale.number, f" {scale.unit}" if scale.unit else ""
+        subject = f"The {metric.words}"
         change = row["difference"]
         known = np.isnan(row["lower"]) or row["lower"] > 0 or row["upper"] < 0
         lower, upper = sorted((row["lower"], row["upper"]))
@@ -73,15 +84,16 @@ def what_if(
     source: str,
     *,
     draws: int = 40,
-    workers: int | None = 1,
+    store: Store | None = None,
     progress: bool = False,
-    keep: Path | None = None,
+    **options: Any,
 ) -> WhatIf:
-    """The two on the same jobs and random numbers: differences in every headline metric.
+    """The two on the same jobs and random numbers: differences in the metrics that both have.
 
     Parameters
     ----------
-    draws, workers, progress, keep : see `on_same_draws` and `Measuring`.
+    draws : see `Plan`.
+    store, progress, options : see `Runs`.
 
     Raises
     ------
@@ -90,26 +102,21 @@ def what_if(
     """
     import pandas as pd
 
-    from experiments.scenario.build import build
-
-    entrants = {"base": Entrant(base), "whatif": Entrant(other)}
-    first = [(entrant, base.seed) for entrant in entrants.values()]
-    with Measuring(source, (), workers, progress, keep) as measuring:
-        known = measuring.all_of(first)
-        both = [name for name in HEADLINE if all(name in numbers for numbers in known)]
-        measuring.metrics = [n for n in both if n == "total_cost" or any(of[n] for of in known)]
-        table, _, notes = on_same_draws(entrants, measuring, base.seed, draws)
+    with closing(Runs(source, store, progress, **options)) as runs:
+        found = on_same_draws({"base": base, "whatif": other}, Plan(draws=draws), runs, "base")
     rows = []
-    for metric in measuring.metrics:
-        of = {(r["policy"], r["minus"]): r for _, r in table[table["metric"] == metric].iterrows()}
-        apart = of["whatif", "base"]
-        rows.append({
-            "metric": metric, "base": of["base", ""]["mean"], "whatif": of["whatif", ""]["mean"],
-            "difference": apart["mean"], "lower": apart["lower"], "upper": apart["upper"],
-            "replications": apart["replications"],
-        })  # fmt: skip
-    if not any(numbers.get("total_cost") for numbers in known):
+    for metric in found.metrics:
+        own = found.table[found.table["metric"] == metric]
+        of = {(row["policy"], row["minus"]): row for _, row in own.iterrows()}
+        if (apart := of.get(("whatif", "base"))) is not None:
+            rows.append({
+                "metric": metric, "base": of["base", ""]["mean"], "whatif": of["whatif", ""]["mean"],
+                "difference": apart["mean"], "lower": apart["lower"], "upper": apart["upper"],
+                "replications": apart["replications"],
+            })  # fmt: skip
+    notes = list(found.notes)
+    if "total_cost" not in found.metrics:
         notes.append(
             "total_cost: 0, because nothing has a price; --base cluster.price_per_hour=20 sets one"
         )
-    return WhatIf(pd.DataFrame(rows), build(base)[1].currency, tuple(notes))
+    return WhatIf(pd.DataFrame(rows), found.currency, tuple(notes))

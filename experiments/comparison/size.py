@@ -1,22 +1,25 @@
 """`schedlab size`: the smallest cluster that meets a target, by bisection.
 
 A number of the scenario is halved between one that misses the target and one that meets it: first on the jobs as
-they are, then on all draws (`experiments.analysis.compare.on_same_draws`), beginning where the first search ended.
+they are, then on all draws (`experiments.comparison.comparing.on_same_draws`), beginning where the first search ended.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.analysis.compare import on_same_draws
-from experiments.analysis.measuring import Entrant, Measuring
-from experiments.analysis.wording import Wording, wording
+from experiments.comparison.comparing import on_same_draws
+from experiments.comparison.estimating import is_of_file
+from experiments.comparison.metrics import Scale, metric_of
+from experiments.comparison.plan import Plan
+from experiments.comparison.runs import Runs
 from simulator.arguments import MOST_GPUS, MOST_NODES
 from simulator.errors import InputError
 
@@ -24,7 +27,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from experiments.comparison.answer import Comparison
     from experiments.scenario.schema import Scenario
+    from experiments.sweep.store import Store
 
 Number = int | float
 
@@ -108,6 +113,14 @@ class Target:
         metric = f"{metric}_s" if is_time else metric
         return cls(text.strip(), metric, sign == "<", float(number) * UNITS[unit])
 
+    def measured(self, found: Comparison) -> pd.DataFrame:
+        """One row a scenario: ``policy``, its estimate, the ``share`` of its draws that meet the target."""
+        table = found.table[(found.table["metric"] == self.metric) & (found.table["minus"] == "")]
+        runs = found.runs[(found.runs["draw"] > 0) == is_of_file(found.runs)]
+        shares = runs.groupby("policy")[self.metric].agg(self.share)
+        table = table[["policy", "mean", "lower", "upper", "replications"]]
+        return table.assign(share=table["policy"].map(shares))
+
     def share(self, values: Sequence[float]) -> float:
         """Part of the values that meet it."""
         x = np.asarray(values)
@@ -137,18 +150,33 @@ class Size:
     currency: str
     notes: tuple[str, ...]
 
+    def sheet(self) -> pd.DataFrame:
+        """The table to read, in words and units."""
+        import pandas as pd
+
+        t, scale = self.table, self._scale()
+        title = metric_of(self.target.metric).title(self.target.bound, self.currency)
+        told = {
+            self.vary: t[self.vary],
+            title: t["mean"].map(scale.number),
+            "95 % interval": [*map(scale.interval, t["lower"], t["upper"])],
+            "draws": t["replications"].astype(int),
+            "meet the target": t["share"].map("{:.0%}".format),
+        }
+        return pd.DataFrame(told)
+
     def words(self) -> str:
         """The answer in a sentence or two."""
-        said, runs = self._wording(), int(self.table["replications"].max())
+        said, runs = self._scale(), int(self.table["replications"].max())
         of = f"in at least {self.share:.0%} of {runs} draws" if runs > 1 else "in one run"
         if self.vary == "policy":
             return self._of_policies(said, of)
-        what = VARIED[self.vary]
+        what, words = VARIED[self.vary], metric_of(self.target.metric).words
         whole = self.table[self.table["replications"] == runs]
         if self.best is None:
             last = whole.iloc[0 if what.is_cost else -1]
             at = self._text(last)
-            return f"Nothing meets {self.target.text} {of}: at {at} the {said.words} is {said.text(last['mean'])}."
+            return f"Nothing meets {self.target.text} {of}: at {at} the {words} is {said.text(last['mean'])}."
         row = whole[whole[self.vary] == self.best].iloc[0]
         interval = ""
         if runs > 1:
@@ -156,7 +184,7 @@ class Size:
         verb = "meets" if self.best == 1 or self.vary in ("speed", "price") else "meet"
         most = "At most " if what.is_cost else ""
         told = (
-            f"{most}{self._text(row)} {verb} {self.target.text} {of}: the {said.words} is "
+            f"{most}{self._text(row)} {verb} {self.target.text} {of}: the {words} is "
             f"{said.text(row['mean'])}{interval}."
         )
         beyond = whole[~whole["meets"]]
@@ -172,7 +200,7 @@ class Size:
         share = f", and {next_row['share']:.0%} of the draws meet it" if runs > 1 else ""
         return f"{told} At {self._text(next_row)} it is {said.text(next_row['mean'])}{share}."
 
-    def _of_policies(self, said: Wording, of: str) -> str:
+    def _of_policies(self, said: Scale, of: str) -> str:
         """Which of them meet the target."""
         told = {
             meets: ", ".join(
@@ -193,34 +221,34 @@ class Size:
         from experiments.pictures.plots import PALETTE, canvas
 
         figure, axes = canvas(1, 1, width=6.0, height=3.8)
-        ax, said, t = axes[0], self._wording(), self.table
-        y, lower, upper = (t[name] / said.scale for name in ("mean", "lower", "upper"))
+        ax, said, t = axes[0], self._scale(), self.table
+        y, lower, upper = (t[name] / said.by for name in ("mean", "lower", "upper"))
         ends = [(y - lower).clip(lower=0).fillna(0), (upper - y).clip(lower=0).fillna(0)]
         look = "o" if self.vary == "policy" else "o-"
         ax.errorbar(
             t[self.vary], y, yerr=ends, fmt=look, capsize=3, label="estimate, 95 % interval"
         )
         ax.axhline(
-            self.target.bound / said.scale, color="0.4", linestyle="--", label=self._bound(said)
+            self.target.bound / said.by, color="0.4", linestyle="--", label=self._bound(said)
         )
         if self.best is not None:
             row = t[t[self.vary] == self.best].iloc[0]
             ax.plot(
-                [self.best], [row["mean"] / said.scale], "s", color=PALETTE[1], markersize=8,
+                [self.best], [row["mean"] / said.by], "s", color=PALETTE[1], markersize=8,
                 label=self._text(row),
             )  # fmt: skip
         ax.set_xlabel("policy" if self.vary == "policy" else self._unit(VARIED[self.vary].words[1]))
-        ax.set_ylabel(said.axis())
+        ax.set_ylabel(metric_of(self.target.metric).title(self.target.bound, self.currency))
         ax.set_title(self.title, parse_math=False)
         ax.legend()
         return figure
 
-    def _bound(self, said: Wording) -> str:
+    def _bound(self, said: Scale) -> str:
         """The target in words."""
         return f"target: at {'most' if self.target.is_upper else 'least'} {said.text(self.target.bound)}"
 
-    def _wording(self) -> Wording:
-        return wording(self.target.metric, self.target.bound, self.currency)
+    def _scale(self) -> Scale:
+        return metric_of(self.target.metric).scaled(self.target.bound, self.currency)
 
     def _text(self, row: Any) -> str:
         number = row[self.vary]
@@ -242,9 +270,9 @@ def best_size(
     vary: str = "nodes",
     share: float = 0.95,
     draws: int = 40,
-    workers: int | None = 1,
+    store: Store | None = None,
     progress: bool = False,
-    keep: Path | None = None,
+    **options: Any,
 ) -> Size:
     """The smallest number (of a price the largest) at which so large a share of the draws meets the target.
 
@@ -252,7 +280,8 @@ def best_size(
     ----------
     at : the scenario with a number of what is varied.
     vary : a name of `VARIED`.
-    draws, workers, progress, keep : see `on_same_draws` and `Measuring`.
+    draws : see `Plan`.
+    store, progress, options : see `Runs`.
 
     Raises
     ------
@@ -266,8 +295,8 @@ def best_size(
     what = VARIED[vary]
     first = at(what.number(max(1, round(1 / what.step))))
     few, begin, most = _bounds(first, vary)
-    with Measuring(source, (target.metric,), workers, progress, keep) as measuring:
-        search = _Search(at, target, share, vary, measuring)
+    with closing(Runs(source, store, progress, **options)) as runs:
+        search = _Search(at, target, share, vary, runs)
         answer = search.best(1, few, begin, most)
         if draws > 1:
             answer = search.best(draws, few, few if answer is None else answer, most, near=True)
@@ -295,9 +324,9 @@ def policies_that_meet(
     *,
     share: float = 0.95,
     draws: int = 40,
-    workers: int | None = 1,
+    store: Store | None = None,
     progress: bool = False,
-    keep: Path | None = None,
+    **options: Any,
 ) -> Size:
     """Policies under which so large a share of the draws meets the target, all on the same draws.
 
@@ -307,19 +336,18 @@ def policies_that_meet(
     """
     from experiments.scenario.build import build
 
-    entrants = {name: Entrant(scenario) for name, scenario in scenarios.items()}
     first = next(iter(scenarios.values()))
-    with Measuring(source, (target.metric,), workers, progress, keep) as measuring:
-        table, values, notes = on_same_draws(entrants, measuring, first.seed, draws)
-    table = table[table["minus"] == ""][["policy", "mean", "lower", "upper", "replications"]]
-    of = values[values["minus"] == ""].groupby("policy")["value"]
-    shares = [target.share(of.get_group(name).tolist()) for name in table["policy"]]
-    table = table.assign(share=shares, meets=[part >= share - 1e-12 for part in shares])
+    with closing(Runs(source, store, progress, **options)) as runs:
+        found = on_same_draws(
+            scenarios, Plan((), (target.metric,), draws, option="--target"), runs, ""
+        )
+    table = target.measured(found)
+    table = table.assign(meets=table["share"] >= share - 1e-12)
     table = table.sort_values("mean", ascending=target.is_upper, kind="stable")
     best = next(iter(table.loc[table["meets"], "policy"]), None)
     title = f"{Path(source).name}: policies"
     return Size(
-        "policy", target, share, best, table, title, build(first)[1].currency, tuple(notes)
+        "policy", target, share, best, table, title, build(first)[1].currency, found.notes
     )  # fmt: skip
 
 
@@ -327,10 +355,10 @@ class _Search:
     """The sizes that were tried, in steps of what is varied; a row is that of most draws."""
 
     def __init__(
-        self, at: Callable[[Number], Scenario], target: Target, share: float, vary: str, measuring: Measuring
+        self, at: Callable[[Number], Scenario], target: Target, share: float, vary: str, runs: Runs
     ) -> None:  # fmt: skip
         self._at, self._target, self._share, self._vary = at, target, share, vary
-        self._measuring = measuring
+        self._runs = runs
         self.rows: dict[int, dict[str, Any]] = {}
         self._draws: dict[int, int] = {}
         self.notes: dict[str, None] = {}
@@ -341,15 +369,13 @@ class _Search:
         if known is not None and self._draws[steps] >= draws:
             return known
         scenario = self._at(VARIED[self._vary].number(steps))
-        entrants = {str(steps): Entrant(scenario)}
-        table, values, told = on_same_draws(entrants, self._measuring, scenario.seed, draws)
+        text = VARIED[self._vary].text(VARIED[self._vary].number(steps))
+        plan = Plan((), (self._target.metric,), draws, option="--target")
+        found = on_same_draws({text: scenario}, plan, self._runs, text)
         if draws > 1:
-            text = VARIED[self._vary].text(VARIED[self._vary].number(steps))
-            self.notes.update((f"{text}: {note}", None) for note in told)
-        met = self._target.share(values["value"].tolist())
-        names = ("mean", "lower", "upper", "replications")
-        row: dict[str, Any] = {name: table[name].iloc[0] for name in names}
-        row |= {"share": met, "meets": met >= self._share - 1e-12}
+            self.notes.update((f"{text}: {note}", None) for note in found.notes)
+        row: dict[Any, Any] = self._target.measured(found).drop(columns="policy").iloc[0].to_dict()
+        row["meets"] = row["share"] >= self._share - 1e-12
         self.rows[steps], self._draws[steps] = row, draws
         return row
 
