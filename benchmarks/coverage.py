@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.queues import first_come, poisson_queue
+from benchmarks.queues import RESPONSES, poisson_queue
 from experiments.scenario.formulas import fewest_jobs, interval_of_run
 from simulator import theory as q
 from simulator.laws import Exponential, HyperExponential, Law
@@ -127,53 +127,68 @@ def one_run(queue: Queue, load: float, length: int, seeds: int | None = None) ->
     return Cell.count("run", f"{queue.name} {load} {length}", queue.truth(load), found)
 
 
-def runs_compared(load: float, jobs: int, minus: bool) -> Cell:
-    """The mean of ten runs of `schedlab compare`, or the mean difference to a server 5 % faster.
+@dataclass(frozen=True)
+class Pair:
+    """Mean responses of a server under two policies on the same jobs, or under one.
+
+    Attributes
+    ----------
+    minus : the order that is subtracted; "5 % faster" is the same order on a faster server; empty: none.
+    """
+
+    order: str
+    minus: str
+    law: Law
+    load: float
+    jobs: int
+
+    def draw(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Gaps and sizes of a run."""
+        return rng.exponential(1 / self.load, self.jobs), self.law.sample(rng, self.jobs)
+
+    def of(self, gaps: np.ndarray, size: np.ndarray) -> float:
+        """The mean response, or the difference."""
+        arrival = np.cumsum(gaps)
+        own = float(RESPONSES[self.order](arrival, size, 1).mean())
+        if self.minus == "5 % faster":
+            return own - float(RESPONSES[self.order](arrival, 0.95 * size, 1).mean())
+        return own - float(RESPONSES[self.minus](arrival, size, 1).mean()) if self.minus else own
+
+    @property
+    def text(self) -> str:
+        """The setting in words."""
+        law = "M/M/1" if self.law is ONE else "M/G/1, cv² 4,"
+        less = f" minus {self.minus}" if self.minus else ""
+        return f"{law} {self.load}, {self.jobs} jobs, {self.order}{less}"
+
+
+def runs_compared(pair: Pair) -> Cell:
+    """The interval of ten runs of `schedlab compare`.
 
     The truth is the mean over all runs of this length, by ten times as many.
     """
-    rng = Streams(1).generator(f"compared {load} {jobs}")
-    values = np.empty(10 * SETS)
-    for k in range(len(values)):
-        arrival, size = np.cumsum(rng.exponential(1 / load, jobs)), rng.exponential(1.0, jobs)
-        values[k] = first_come(arrival, size, 1).mean()
-        if minus:
-            values[k] -= first_come(arrival, 0.95 * size, 1).mean()
+    rng = Streams(1).generator(f"compared {pair.text}")
+    values = np.array([pair.of(*pair.draw(rng)) for _ in range(10 * SETS)])
     found = [mean_of_skewed(part) for part in values.reshape(SETS, 10)]
-    what = "difference" if minus else "mean"
-    return Cell.count(
-        f"compare, {what} of 10 runs",
-        f"M/M/1 {load}, {jobs} jobs",
-        float(values.mean()),
-        list(found),
-    )
+    return Cell.count("compare, 10 runs", pair.text, float(values.mean()), list(found))
 
 
-def traces_drawn(load: float, jobs: int, sets: int = 400, draws: int = 40) -> Cell:
-    """The interval of `schedlab compare --bootstrap 40`, blocks of the default length.
+def traces_drawn(pair: Pair, sets: int = 400, draws: int = 40) -> Cell:
+    """The interval of `schedlab compare` on a trace, with 40 draws and blocks of the default length.
 
     The truth is the mean over all traces of this length.
     """
-    rng = Streams(1).generator(f"traces {load} {jobs}")
-
-    def mean_response(gaps: np.ndarray, size: np.ndarray) -> float:
-        return float(first_come(np.cumsum(gaps), size, 1).mean())
-
-    truth = np.mean(
-        [
-            mean_response(rng.exponential(1 / load, jobs), rng.exponential(1.0, jobs))
-            for _ in range(10_000)
-        ]
-    )
+    rng = Streams(1).generator(f"traces {pair.text}")
+    truth = np.mean([pair.of(*pair.draw(rng)) for _ in range(10_000)])
     found: list[Estimate | None] = []
     for _ in range(sets):
-        gaps, size = rng.exponential(1 / load, jobs), rng.exponential(1.0, jobs)
+        gaps, size = pair.draw(rng)
         again = []
         for _ in range(draws):
-            rows = drawn_blocks(jobs, block_length(jobs), rng)
-            again.append(mean_response(gaps[rows], size[rows]))
-        found.append(bootstrap_interval(mean_response(gaps, size), again))
-    return Cell.count("compare --bootstrap 40", f"M/M/1 {load}, {jobs} jobs", float(truth), found)
+            rows = drawn_blocks(pair.jobs, block_length(pair.jobs), rng)
+            again.append(pair.of(gaps[rows], size[rows]))
+        found.append(bootstrap_interval(pair.of(gaps, size), again))
+    return Cell.count("compare, trace of 40 draws", pair.text, float(truth), found)
 
 
 def savings(runs: int) -> Cell:
@@ -211,16 +226,25 @@ def pooled_quantiles(runs: int, q: float) -> Cell:
     return Cell.count("pooled_quantile", f"{q} of {runs} runs, M/M/1 {load}", truth, list(found))
 
 
-OTHERS: dict[str, Callable[[], Cell]] = {
-    **{
-        f"compared {load} {jobs} {minus}": lambda u=load, n=jobs, m=minus: runs_compared(u, n, m)  # type: ignore[misc]
+COMPARED = (
+    *(
+        Pair("first come", minus, ONE, load, jobs)
         for load, jobs in ((0.5, 1000), (0.8, 1000), (0.8, 5000), (0.9, 5000))
-        for minus in (False, True)
-    },
-    **{
-        f"traces {load} {jobs}": lambda u=load, n=jobs: traces_drawn(u, n)  # type: ignore[misc]
-        for load, jobs in ((0.5, 2000), (0.8, 2000), (0.8, 20_000))
-    },
+        for minus in ("", "5 % faster")
+    ),
+    Pair("first come", "srpt", VARIABLE, 0.8, 5000),
+    Pair("processor sharing", "srpt", VARIABLE, 0.8, 5000),
+)
+TRACES = (
+    *(Pair("first come", "", ONE, u, n) for u, n in ((0.5, 2000), (0.8, 2000), (0.8, 20_000))),
+    Pair("first come", "srpt", ONE, 0.8, 2000),
+    Pair("first come", "srpt", VARIABLE, 0.5, 5000),
+    Pair("processor sharing", "srpt", VARIABLE, 0.5, 5000),
+)
+
+OTHERS: dict[str, Callable[[], Cell]] = {
+    **{f"compared {pair.text}": lambda p=pair: runs_compared(p) for pair in COMPARED},  # type: ignore[misc]
+    **{f"traces {pair.text}": lambda p=pair: traces_drawn(p) for pair in TRACES},  # type: ignore[misc]
     **{f"ratio {runs}": lambda n=runs: savings(n) for runs in (5, 10, 20)},  # type: ignore[misc]
     **{
         f"quantile {count} {q}": lambda n=count, q=q: quantiles(n, q)  # type: ignore[misc]

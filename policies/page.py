@@ -17,7 +17,7 @@ from policies.requirements import REQUIREMENTS
 BEGIN = """\
 # Policies
 
-This page lists all policies. `make pages` makes it from their code. `schedlab policies NAME` prints the same of one policy, and `schedlab policies --for SCENARIO.toml` says which of
+This page lists all policies. `make pages` makes it from their code. `schedlab policies NAME` prints the same of one policy, and `schedlab policies --for FILE` says which of
 them run on a scenario.
 
 - Options stand behind the name, `--policy milp:mip_gap=0.01`, or in `[policy_options]` of the scenario.

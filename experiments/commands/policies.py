@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from experiments.commands.options import AllowCode
+from experiments.commands.options import AllowCode, GpuCount, NodeCount
 from experiments.text import printable
 from simulator.errors import InputError
 from simulator.plugins import allow_code as allow
@@ -24,13 +24,15 @@ def policies(
     ] = None,
     scenario: Annotated[
         Path | None,
-        typer.Option("--for", help="A scenario file: which policies run on its jobs and machines."),
+        typer.Option("--for", help="A scenario, or a file of jobs: which policies run on it."),
     ] = None,
+    nodes: NodeCount = None,
+    gpus: GpuCount = None,
     allow_code: AllowCode = False,
 ) -> None:
     r"""Every policy with one line and its options (name=default); NAME: one policy in full.
 
-    With --for SCENARIO.toml: which policies run there as they are, which with a key of \[adapt], and
+    With --for FILE: which policies run there as they are, which with a key of \[adapt], and
     which make no sense there, and why; with NAME that one alone. A policy of a file is asked for its own
     requirements (FILE.py:NAME, with --allow-code). Example: schedlab policies --for examples/synergy.toml
     """
@@ -40,7 +42,7 @@ def policies(
     if allow_code:
         allow()
     if scenario is not None:
-        console.print(_fits(scenario, name))
+        console.print(_fits(scenario, name, nodes, gpus))
         return
     if name is not None:
         _print_one(console, name)
@@ -133,16 +135,16 @@ def _of_packages() -> list[str]:
     return lines
 
 
-def _fits(path: Path, policy: str | None) -> Any:
+def _fits(path: Path, policy: str | None, nodes: int | None, gpus: int | None) -> Any:
     from rich.table import Table
     from rich.text import Text
 
     from experiments.analysis.compatibility import fits
     from experiments.config import of_file
-    from experiments.scenario.schema import read_scenario
+    from experiments.scenario.options import format_of, scenario_of
 
     table = Table("on this scenario", "policies", "", box=None, pad_edge=False)
-    checked = read_scenario(path)
+    checked = scenario_of(path, format_of(path, None), nodes=nodes, gpus=gpus)[0]
     with of_file(str(path)):
         found = fits(checked, [policy] if policy else None)
     alike: dict[tuple[str, str], list[str]] = {}
