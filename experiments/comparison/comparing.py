@@ -123,7 +123,7 @@ def on_same_draws(
 def _said(
     source: str, cells: Sequence[Cell], made: Made, plan: Plan, base: str
 ) -> Comparison:  # fmt: skip
-    """What the runs of all settings say, without bounds and what cannot run."""
+    """Comparison made from the runs of all settings, without bounds and without what cannot run."""
     table = runs_table(made)
     labels = [*cells[0].labels]
     wanted = _metrics(plan, table, labels)

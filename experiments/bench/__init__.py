@@ -1,0 +1,1 @@
+"""The benchmark: frozen comparisons, a check of schedules, a table."""
