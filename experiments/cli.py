@@ -16,6 +16,7 @@ import typer
 from typer.exceptions import TyperException
 
 from experiments.commands import (
+    bench,
     classroom,
     compare,
     imports,
@@ -50,6 +51,7 @@ PANELS: dict[str, tuple[Callable[..., None] | tuple[str, typer.Typer], ...]] = {
     "Simulate": (run.run, compare.compare, ("sweep", sweep.app), reproduce.reproduce),
     "Look": (("show", show.app), policies.policies),
     "Ask": (questions.size, questions.whatif),
+    "Compare with others": (("bench", bench.app),),
     "Calculate": (("theory", theory.app), compare.bound),
     "Begin and teach": (
         ("new", new.app),
@@ -64,7 +66,17 @@ for panel, commands in PANELS.items():
             app.add_typer(command[1], name=command[0], rich_help_panel=panel)
         else:
             app.command(rich_help_panel=panel)(in_words(command))
-WITH_PROGRESS = ("run", "compare", "size", "whatif", "sweep", "reproduce", "classroom", "notebook")
+WITH_PROGRESS = (
+    "run",
+    "compare",
+    "bench",
+    "size",
+    "whatif",
+    "sweep",
+    "reproduce",
+    "classroom",
+    "notebook",
+)
 """Commands that show by themselves how far they are."""
 
 

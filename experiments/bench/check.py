@@ -123,9 +123,9 @@ def _rows(rows: list[Row], workload: Workload, cluster: Cluster) -> Iterator[Fau
                 where,
                 f"job {job}: starts at {row['start_s']} s, is submitted at {submit[job]:.9g} s",
             )
-        elif "node_type" in rows and row["node_type"] not in types:
+        elif "node_type" in row and row["node_type"] not in types:
             yield Fault(where, f"job {job}: node type {row['node_type']!r} is none of the task's")
-        elif "node_type" in rows and cluster.node_type_of is not None:
+        elif "node_type" in row and cluster.node_type_of is not None:
             expected = cluster.node_types[cluster.node_type_of[int(node)]].name
             if row["node_type"] != expected:
                 yield Fault(
@@ -206,18 +206,19 @@ def _jobs(
         work = held_s = 0.0
         for start, end, held in stretches:
             gpus = sum(row["gpus"] for row in held)
-            if demand != ELASTIC and abs(gpus - demand) > SECOND and not _is_shared(workload):
-                yield Fault(
-                    f"job {name}", f"holds {gpus:g} GPUs from {start:.9g} s, asks for {demand}"
-                )
-                break
             if nodes and len({row["node"] for row in held}) != nodes:
                 yield Fault(
                     f"job {name}",
                     f"is on {len(held)} nodes from {start:.9g} s, asks for {nodes}",
                 )
                 break
-            work += (end - start) * _rate(job, gpus, held, workload, cluster)
+            rate = _rate(job, gpus, held, workload, cluster)
+            if not rate:
+                asks = "what it can run on" if demand == ELASTIC else f"{demand}"
+                what = f"holds {gpus:g} GPUs from {start:.9g} s, asks for {asks}"
+                yield Fault(f"job {name}", what)
+                break
+            work += (end - start) * rate
             held_s += end - start
         else:
             apart_s = (work - 1) * held_s / work if work else -math.inf
@@ -226,10 +227,6 @@ def _jobs(
                 yield Fault(f"job {name}", f"does {work:.6%} of its work")
             elif apart_s > known_s and not overhead:
                 yield Fault(f"job {name}", f"holds GPUs for {work:.6%} of its work")
-
-
-def _is_shared(workload: Workload) -> bool:
-    return bool(workload.performance.time_shared)
 
 
 def _stretches(found: list[Row]) -> Iterator[tuple[float, float, list[Row]]]:

@@ -83,8 +83,26 @@ def compare(
     plan.check()
     cells = list(cells_of(source, plan, over, settings, kind))
     name = ", ".join(dict.fromkeys(str(one) for one in sources_of(source)))
-    own = name_of(policies[0]) if policies else ""
-    with closing(Runs(name, store, progress, **options)) as runs:
+    return _compared(name, cells, plan, Runs(name, store, progress, **options))
+
+
+def compare_scenario(
+    name: str, scenario: Scenario, plan: Plan, *, store: Store | None = None, progress: bool = False, **options: Any
+) -> Comparison:  # fmt: skip
+    """Policies on one scenario, by a plan; see `compare`.
+
+    Parameters
+    ----------
+    name : of the scenario, for messages and titles.
+    """
+    plan.check()
+    cells = [cell_of({}, scenario, plan)]
+    return _compared(name, cells, plan, Runs(name, store, progress, **options))
+
+
+def _compared(name: str, cells: Sequence[Cell], plan: Plan, runs: Runs) -> Comparison:
+    own = name_of(plan.policies[0]) if plan.policies else ""
+    with closing(runs):
         made, excluded = _made(cells, plan, runs)
     if not made:
         raise InputError(
@@ -148,7 +166,7 @@ def _made(
     """All runs: first one of each policy; those that fail are left out, the others go on."""
     excluded = [(cell.labels, out) for cell in cells for out in cell.field.excluded]
     first = [
-        Order(entrant, cell.scenario.seed, cell.labels)
+        Order(entrant, plan.seed_of(cell.scenario.seed, 0), cell.labels)
         for cell in cells
         for entrant in cell.field.entrants
     ]
@@ -194,13 +212,14 @@ def _more(cells: Sequence[Cell], alive: Made, plan: Plan) -> Iterator[Order]:
         elif not cell.of_file:
             if plan.precision is not None:
                 count = min(SEEDS, plan.draws or MOST)
-            yield from _seeds(cell, [order.entrant for order, _ in own], range(1, count))
+            entrants = [order.entrant for order, _ in own]
+            yield from _seeds(cell, entrants, range(1, count), plan)
 
 
-def _seeds(cell: Cell, entrants: Sequence[Entrant], numbers: range) -> Iterator[Order]:
+def _seeds(cell: Cell, entrants: Sequence[Entrant], numbers: range, plan: Plan) -> Iterator[Order]:
     for number in numbers:
         for entrant in entrants:
-            yield Order(entrant, cell.scenario.seed + number, cell.labels)
+            yield Order(entrant, plan.seed_of(cell.scenario.seed, number), cell.labels)
 
 
 def _until_precise(cells: Sequence[Cell], alive: Made, plan: Plan, runs: Runs, made: Made) -> None:
@@ -223,7 +242,7 @@ def _until_precise(cells: Sequence[Cell], alive: Made, plan: Plan, runs: Runs, m
                 continue
             wanted = max(replications_needed(of, plan.precision) for of in values if len(of) > 1)
             if done < wanted and done < most:
-                orders += _seeds(cell, entrants, range(done, min(wanted, most)))
+                orders += _seeds(cell, entrants, range(done, min(wanted, most)), plan)
         if not orders:
             return
         made += zip(orders, runs.all_of(orders), strict=True)

@@ -41,7 +41,12 @@ class Plan:
     precision : more seeds until every interval of the first metric has at most this relative half width.
     block_jobs : jobs of a block; None: `simulator.workloads.bootstrap.block_length`.
     option : with which the metrics are given, for messages.
+    seeds : of a random scenario, one a run; empty: one after the other from the scenario's own.
     """
+
+    def seed_of(self, first: int, number: int) -> int:
+        """The seed of a run of a random scenario, counted from 0."""
+        return self.seeds[number] if self.seeds else first + number
 
     policies: Sequence[str | PolicyLike] = ()
     metrics: Sequence[str] = ()
@@ -50,6 +55,7 @@ class Plan:
     block_jobs: int | None = None
     seed: int | None = None
     option: str = "--metric"
+    seeds: Sequence[int] = ()
 
     def check(self) -> None:
         """Refuse what does not go together, or would give no table."""

@@ -1,0 +1,128 @@
+"""Pages of the benchmark: one a task, one over all, and a picture of the whole table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from experiments.bench.table import sheet
+from experiments.bench.task import Task, task_of
+from experiments.comparison.metrics import metric_of
+from experiments.files import write_whole
+from simulator.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+HEAD = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<meta name="viewport" content="width=device-width">
+<style>body{{font:16px/1.5 sans-serif;margin:2em auto;max-width:75em;padding:0 1em}}
+table{{border-collapse:collapse;font-size:14px}}td,th{{padding:.2em .6em;text-align:left;border-bottom:1px solid #ccc}}
+img{{max-width:100%}}</style></head><body><h1>{title}</h1>
+"""
+
+
+def write_pages(folder: Path) -> list[Path]:
+    """Pages of the runs that a folder holds, one task in each folder of it.
+
+    Raises
+    ------
+    InputError
+        It holds none.
+    """
+    import pandas as pd
+
+    from experiments.pictures.saving import save_picture
+
+    tables = {
+        path.parent.name: pd.read_csv(path, keep_default_na=False, na_values=[""]).fillna({"exact": "", "view": ""})
+        for path in sorted(folder.glob("*/table.csv"))
+    }  # fmt: skip
+    if not tables:
+        raise InputError(f"{folder}: no */table.csv, expected folders of `schedlab bench run`")
+    save_picture(picture(tables), folder / "table.png")
+    written = []
+    parts = [HEAD.format(title="Benchmark"), _image("table.png", "Every policy in every task")]
+    for name, table in tables.items():
+        task = task_of(name)
+        answer = (folder / name / "answer.txt").read_text("utf-8").partition("\n\n")[0]
+        body = f"<p>{escape(answer)}</p>{_about(task)}{_table(table, task)}"
+        pictures = "".join(
+            _image(f"{name}/{path.name}", f"{task.title}: {path.stem}")
+            for path in sorted((folder / name).glob("*.svg"))
+        )
+        written.append(
+            _write(folder / f"{name}.html", HEAD.format(title=escape(task.title)) + body + pictures)
+        )
+        parts.append(
+            f'<h2><a href="{name}.html">{escape(name)}</a>: {escape(task.title)}</h2><p>{escape(answer)}</p>'
+        )
+    return [*written, _write(folder / "index.html", "".join(parts))]
+
+
+def _write(path: Path, text: str) -> Path:
+    write_whole(path, text + "</body></html>\n")
+    return path
+
+
+def _image(path: str, text: str) -> str:
+    return f'<p><img src="{escape(path)}" alt="{escape(text)}"></p>'
+
+
+def _about(task: Task) -> str:
+    exact = "".join(
+        f"<li>{escape(name)}: {escape(whose)}</li>" for name, whose in task.exact.items()
+    )
+    equal = (
+        f"<p>Exact, that is, equal to published results job by job:</p><ul>{exact}</ul>"
+        if exact
+        else ""
+    )
+    return f"<p>Jobs: {escape(task.source)}. Licence: {escape(task.licence)}.</p>{equal}"
+
+
+def _table(table: pd.DataFrame, task: Task) -> str:
+    made: str = sheet(table, task).to_html(index=False, border=0)
+    return made
+
+
+def picture(tables: Mapping[str, pd.DataFrame]) -> Figure:
+    """A panel a task: the ratio of each policy in the metric that orders the table, with its interval."""
+    from experiments.pictures.plots import PALETTE, canvas
+
+    most = max(len(_first(name, table)) for name, table in tables.items())
+    figure, axes = canvas(1, len(tables), width=3.6, height=1.3 + 0.27 * most)
+    for ax, (name, table) in zip(axes, tables.items(), strict=True):
+        rows = _first(name, table)
+        at = np.arange(len(rows))
+        ends = np.nan_to_num([rows["ratio"] - rows["lower"], rows["upper"] - rows["ratio"]])
+        is_exact = (rows["exact"] != "").to_numpy()
+        for mark, chosen, label in (
+            ("o", ~is_exact, "policy"),
+            ("s", is_exact, "equal to published results"),
+        ):
+            if chosen.any():
+                ax.errorbar(
+                    rows["ratio"][chosen], at[chosen], xerr=np.maximum(ends[:, chosen], 0), fmt=mark,
+                    color=PALETTE[int(mark == "s")], capsize=2.5, linestyle="none", label=label,
+                )  # fmt: skip
+        ax.set_yticks(at, rows["policy"])
+        ax.set_ylim(len(rows) - 0.5, -0.5)
+        ax.axvline(1, color="0.5", linewidth=0.8)
+        if rows["ratio"].max() > 5 and math.isfinite(rows["ratio"].max()):
+            ax.set_xscale("log")
+        ax.set_xlabel(f"{metric_of(task_of(name).rank[0]).words},\nover the {rows['base'].iloc[0]}")
+        ax.set_title(name)
+        ax.legend(loc="lower right", fontsize="small")
+    return figure
+
+
+def _first(name: str, table: pd.DataFrame) -> pd.DataFrame:
+    return table[table["metric"] == task_of(name).rank[0]].reset_index(drop=True)

@@ -1,0 +1,147 @@
+"""Runs of a task: a comparison of its policies and of one's own, and folders of schedules to submit."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments.bench.check import Checked, check_schedule
+from experiments.bench.task import official_seeds, scenario_of_task, task_of
+from experiments.comparison.comparing import compare_scenario
+from experiments.comparison.plan import Plan
+from simulator.errors import InputError
+
+if TYPE_CHECKING:
+    from experiments.comparison.answer import Comparison
+    from experiments.scenario.schema import Scenario
+
+
+def run_task(
+    name: str,
+    size: str,
+    policies: Sequence[str] = (),
+    *,
+    trace: Path | None = None,
+    key: str | None = None,
+    **options: Any,
+) -> Comparison:
+    """The task's policies, and these, on the same jobs.
+
+    Parameters
+    ----------
+    policies : ``NAME`` or ``FILE.py:NAME``.
+    key : that of the official table, which draws its seeds; None: the seeds 0, 1, 2, ..
+    options : of `compare_scenario`: store, progress, workers, dask, time_limit_s.
+
+    Raises
+    ------
+    InputError
+        The task, the size, a policy or the trace is wrong; one line.
+    """
+    task, scenario = task_of(name), scenario_of_task(name, size, trace)
+    seeds = task.sizes[size].seeds
+    plan = Plan(
+        [*policies, *(own for own in task.policies if own not in policies)],
+        draws=seeds,
+        seeds=official_seeds(name, seeds, key) if key else range(seeds),
+    )
+    return compare_scenario(f"{name} ({size})", scenario, plan, **options)
+
+
+def submitted(name: str, size: str, policy: str, folder: Path, trace: Path | None = None) -> Path:
+    """Make the folder that `check_folder` reads: the run of a policy under the task's first seed."""
+    from experiments.scenario.options import parse_policy
+    from experiments.scenario.output import new_folder, write_result
+    from experiments.scenario.run import run
+
+    scenario = scenario_of_task(name, size, trace)
+    own, options = parse_policy(policy)
+    scenario = scenario.model_copy(update={"policy": own, "policy_options": options, "seed": 0})
+    with new_folder(folder):
+        write_result(run(scenario), folder, scenario.window)
+    return folder
+
+
+def check_folder(source: Path, name: str, size: str, trace: Path | None = None) -> Checked:
+    """Check a run's folder, or a CSV file of another program, against the jobs of a task under its first seed.
+
+    Raises
+    ------
+    InputError
+        There is no schedule, or the file is no table; one line.
+    """
+    from experiments.scenario.build import build
+
+    task = task_of(name)
+    scenario = scenario_of_task(name, size, trace).model_copy(update={"seed": 0})
+    workload, cluster = build(scenario)
+    path = source / "schedule.csv" if source.is_dir() else source
+    claimed = _claimed(source / "summary.json") if source.is_dir() else {}
+    return check_schedule(_table(path), workload, cluster, overhead=task.overhead, claimed=claimed)
+
+
+def _table(path: Path) -> Any:
+    import pandas as pd
+
+    try:
+        return pd.read_csv(path, dtype={"job_id": str})
+    except FileNotFoundError:
+        raise InputError(f"{path}: is not there, expected a schedule (CSV)") from None
+    except (ValueError, OSError) as error:
+        why = str(error).strip().splitlines()[0]
+        raise InputError(f"{path}: cannot be read ({why}), expected a schedule (CSV)") from None
+
+
+def _claimed(path: Path) -> dict[str, Any]:
+    from experiments.scenario.reading import read_run_json
+
+    return read_run_json(path) if path.exists() else {}
+
+
+def looks_ahead(scenario: Scenario) -> str:
+    """Where a policy's decisions depend on jobs that are not submitted yet; empty where they do not.
+
+    The last tenth of the jobs is taken away. Until the first of them is submitted, the schedule has to be the same to the last
+    digit.
+    """
+    from experiments.scenario.build import build
+    from experiments.scenario.run import run
+
+    workload, cluster = build(scenario)
+    kept = max(1, len(workload) * 9 // 10)
+    until_s = float(workload.submit_s[kept]) if kept < len(workload) else 0.0
+    whole, fewer = (
+        run(scenario, built=(jobs, cluster)).schedule_table()
+        for jobs in (workload, workload.head(kept))
+    )
+    a, b = (
+        table[table["start_s"] < until_s].assign(end_s=table["end_s"].clip(upper=until_s))
+        for table in (whole, fewer)
+    )
+    a, b = (t.sort_values(["start_s", "job_id", "node"]).reset_index(drop=True) for t in (a, b))
+    if a.equals(b):
+        return ""
+    return f"with other jobs after {until_s:.9g} s it decides otherwise before"
+
+
+def checked_policy(
+    folder: Path, name: str, size: str, policy: str, trace: Path | None = None
+) -> list[str]:
+    """Faults of a policy: it sees the future, or its schedule is another one than that of the folder."""
+    from experiments.scenario.options import parse_policy
+
+    own, options = parse_policy(policy)
+    scenario = scenario_of_task(name, size, trace)
+    scenario = scenario.model_copy(update={"policy": own, "policy_options": options, "seed": 0})
+    faults = [looks_ahead(scenario)]
+    if folder.is_dir():
+        with tempfile.TemporaryDirectory() as again:
+            submitted(name, size, policy, Path(again) / "run", trace)
+            same = (Path(again) / "run" / "schedule.csv").read_bytes()
+        if same != (folder / "schedule.csv").read_bytes():
+            faults.append("schedule.csv: made again, it is another one")
+    return [
+        f"{policy}: {fault}" if "schedule.csv" not in fault else fault for fault in faults if fault
+    ]

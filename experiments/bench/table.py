@@ -1,0 +1,132 @@
+"""Table of a task: ratios to the bound, or to the best policy of the draw, with intervals and ranks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from experiments.bench.task import Task
+from experiments.comparison.estimating import values_of
+from experiments.comparison.metrics import CPU, digits, metric_of
+from simulator.statistics import mean_of_skewed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from experiments.comparison.answer import Comparison
+    from experiments.scenario.schema import Scenario
+
+SHIFTS = {"s": 3600.0, "share": 0.01}
+"""Added to both values of a ratio, by unit, else 1: a draw in which the best waits for 0 s does not rule the mean."""
+
+
+def bounds_of(scenario: Scenario, seeds: Iterable[int]) -> pd.DataFrame:
+    """Lower bounds of the jobs of each seed, by metric; a row a seed.
+
+    Completion times and makespan: `experiments.analysis.pooled`. Cost: each job alone (`experiments.analysis.bounds`).
+    """
+    import pandas as pd
+
+    from experiments.analysis.bounds import alone
+    from experiments.analysis.pooled import pooled_bounds
+    from experiments.scenario.build import build
+
+    rows = {}
+    for seed in dict.fromkeys(seeds):
+        workload, cluster = build(scenario.model_copy(update={"seed": seed}))
+        rows[seed] = pooled_bounds(workload, cluster)
+        if cluster.is_configurable and not cluster.is_pool:
+            rows[seed]["total_cost"] = float(alone(workload, cluster).sum())
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def standing(found: Comparison, task: Task, bounds: pd.DataFrame) -> pd.DataFrame:
+    """One row a policy and metric that is ranked, the best policy in the first metric first.
+
+    Columns: ``policy``, ``view``, ``exact``, ``metric``, ``mean`` (of the metric), ``ratio`` (geometric mean of the shifted
+    ratios to the base, draw by draw), ``lower``, ``upper`` (95 %), ``base`` ("lower bound" or "best of the draw"), ``rank``,
+    ``rank_lower``, ``rank_upper``, ``cpu_s`` (of a decision on this machine).
+    """
+    import pandas as pd
+
+    rows = []
+    for metric in task.rank:
+        if metric not in found.runs:
+            continue
+        values, more = values_of(found.runs, metric), metric_of(metric).better == "more"
+        base, said = values.max(axis=1) if more else values.min(axis=1), "best of the draw"
+        if metric in bounds:
+            seeds = values.index.get_level_values("seed")
+            base, said = bounds[metric].reindex(seeds).set_axis(values.index), "lower bound"
+        shift = SHIFTS.get(metric_of(metric).unit, 1.0)
+        ranks = found.ranks[found.ranks["metric"] == metric].set_index("policy")
+        for policy in values:
+            own, of = values[policy].dropna(), found.runs[found.runs["policy"] == policy]
+            logs = np.log((own + shift) / (base[own.index] + shift)) * (-1 if more else 1)
+            mean, lower, upper = _over_draws(logs.to_numpy(float))
+            rows.append({
+                "policy": policy, "view": of["view"].iloc[0], "exact": task.exact.get(str(policy), ""),
+                "metric": metric, "mean": float(own.mean()), "ratio": mean, "lower": lower, "upper": upper,
+                "base": said, "cpu_s": float(of[CPU].mean()) if CPU in of else math.nan,
+                **_rank(ranks, str(policy)),
+            })  # fmt: skip
+    table = pd.DataFrame(rows)
+    first = table[table["metric"] == task.rank[0]].sort_values("ratio", kind="stable")["policy"]
+    place = {name: at for at, name in enumerate(first)}
+    order = table["policy"].map(place).argsort(kind="stable")
+    return table.iloc[order].reset_index(drop=True)
+
+
+def _rank(ranks: pd.DataFrame, policy: str) -> dict[str, float]:
+    names = {"rank": "rank", "lower": "rank_lower", "upper": "rank_upper"}
+    known = policy in ranks.index
+    return {to: float(ranks.loc[policy, name]) if known else math.nan for name, to in names.items()}  # type: ignore[arg-type]
+
+
+def _over_draws(logs: Any) -> tuple[float, float, float]:
+    """The ratio of the mean logarithm, with a 95 % interval; NaN ends where one draw was made."""
+    if len(logs) == 1:
+        return math.exp(logs[0]), math.nan, math.nan
+    if np.ptp(logs) == 0:
+        return (math.exp(logs[0]),) * 3
+    found = mean_of_skewed(logs)
+    return math.exp(found.mean), math.exp(found.lower), math.exp(found.upper)
+
+
+def sheet(table: pd.DataFrame, task: Task, currency: str = "") -> pd.DataFrame:
+    """The table to read: a policy a row; of each metric the mean and the ratio with its interval."""
+    import pandas as pd
+
+    rows: dict[str, dict[str, str]] = {}
+    for metric in task.rank:
+        part = table[table["metric"] == metric]
+        scale = metric_of(metric).scaled(float(part["mean"].abs().max()), currency)
+        for row in part.to_dict("records"):
+            name = row["policy"] + (" [exact]" if row["exact"] else "")
+            told = rows.setdefault(row["policy"], {"policy": name, "jobs": row["view"]})
+            told[metric_of(metric).title(float(part["mean"].abs().max()), currency)] = scale.number(
+                row["mean"]
+            )
+            half = (row["upper"] - row["lower"]) / 2
+            ends = (
+                ""
+                if math.isnan(half)
+                else f" ({digits(row['lower'], half)} to {digits(row['upper'], half)})"
+            )
+            told[f"over the {row['base']}, {metric_of(metric).words}"] = (
+                f"{digits(row['ratio'], half)}{ends}"
+            )
+            if metric == task.rank[0]:
+                span = row["rank_lower"], row["rank_upper"]
+                told["rank"] = (
+                    f"{row['rank']:g}"
+                    if math.isnan(span[0]) or span[0] == span[1]
+                    else f"{row['rank']:g} ({span[0]:g} to {span[1]:g})"
+                )
+                told["CPU time of a decision (ms)"] = f"{1000 * row['cpu_s']:.3g}"
+    found = pd.DataFrame(list(rows.values()))
+    first = ["rank", "policy", "jobs"]
+    return found[[*first, *(name for name in found if name not in first)]]

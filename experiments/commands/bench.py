@@ -1,0 +1,173 @@
+"""`schedlab bench`: tasks of the benchmark, their runs, and the check of a schedule."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from experiments.commands.options import POLICY, AllowCode, Dask, Workers, in_words
+from simulator.errors import InputError
+
+app = typer.Typer(
+    help="The benchmark: frozen tasks, and a check of schedules.", no_args_is_help=True
+)
+
+TaskName = Annotated[str, typer.Argument(metavar="TASK", help="A task, see `schedlab bench list`.")]
+SizeName = Annotated[str, typer.Option("--size", help="s (minutes), m (hours) or l (days).")]
+Trace = Annotated[
+    Path | None,
+    typer.Option(
+        help="Own copy of the jobs, where their licence forbids to ship them. Its hash is checked."
+    ),
+]
+
+
+@app.command("list")
+@in_words
+def list_tasks() -> None:
+    """Tasks, their licence and metrics, and the hash of the official key.
+
+    Example: schedlab bench list
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from experiments.bench.task import KEY_HASH, VERSION, tasks
+
+    table = Table("task", "jobs", "ranked by", "licence", "sizes", box=None, pad_edge=False)
+    for name, task in tasks().items():
+        own = " (--trace)" if task.trace_sha256 else ""
+        table.add_row(
+            name, task.title, ", ".join(task.rank), task.licence + own, " ".join(task.sizes)
+        )
+    console = Console(width=160)
+    console.print(table)
+    console.print(
+        f"{VERSION}; SHA-256 of the key of the official seeds: {KEY_HASH}", highlight=False
+    )
+
+
+@app.command()
+@in_words
+def run(
+    task: TaskName,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(metavar="POLICY", help=f"{POLICY} Beside the task's own; once for each."),
+    ] = None,
+    size: SizeName = "s",
+    trace: Trace = None,
+    key: Annotated[
+        str | None, typer.Option(help="Key of the official table, which draws its seeds.")
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="A run that takes longer, in seconds, is ended.")
+    ] = None,
+    workers: Workers = None,
+    dask: Dask = None,
+    out: Annotated[Path | None, typer.Option(help="Folder. Default: out/bench-TASK-SIZE.")] = None,
+    allow_code: AllowCode = False,
+) -> None:
+    """A task under its own policies and yours: the table, and of each of yours a schedule to submit.
+
+    After a stop the same command goes on where it was.
+    Example: schedlab bench run philly-v1 --policy my_policy.py:my_policy --allow-code
+    """
+    import sys
+
+    from experiments.bench.running import run_task, submitted
+    from experiments.bench.table import bounds_of, sheet, standing
+    from experiments.bench.task import changed, scenario_of_task, task_of
+    from experiments.comparison.writing import write_comparison
+    from experiments.files import write_whole
+    from experiments.sweep.runner import exit_code
+    from experiments.sweep.store import store_to_write
+    from experiments.text import printable
+    from simulator.plugins import allow_code as allow
+
+    if allow_code:
+        allow()
+    folder = out or Path("out") / f"bench-{task}-{size}"
+
+    def work() -> int:
+        scenario = scenario_of_task(task, size, trace)
+        for line in changed(task, size, scenario):
+            print(f"schedlab: note: {line}", file=sys.stderr)
+        with store_to_write(folder) as store:
+            found = run_task(
+                task, size, policy or [], trace=trace, key=key, store=store, progress=True,
+                workers=workers, dask=dask, time_limit_s=time_limit,
+            )  # fmt: skip
+        list(write_comparison(found, folder))
+        table = standing(found, task_of(task), bounds_of(scenario, found.runs["seed"]))
+        write_whole(folder / "table.csv", table.to_csv(index=False, lineterminator="\n"))
+        print(printable(sheet(table, task_of(task), found.currency).to_string(index=False)))
+        for name in policy or []:
+            where = folder / "schedules" / name.rpartition(":")[2]
+            print(f"to submit: {submitted(task, size, name, where, trace)}")
+        return 0
+
+    raise typer.Exit(exit_code(work))
+
+
+@app.command()
+@in_words
+def table(
+    folder: Annotated[
+        Path, typer.Argument(help="Folder that holds a folder of `bench run` for each task.")
+    ],
+) -> None:
+    """Pages and a picture of all tasks that were run: index.html, TASK.html, table.png.
+
+    Example: schedlab bench table results/bench
+    """
+    from experiments.bench.pages import write_pages
+
+    for path in write_pages(folder):
+        print(path)
+
+
+@app.command()
+@in_words
+def check(
+    folder: Annotated[
+        Path,
+        typer.Argument(help="Folder of a run, or a CSV file: job_id, node, gpus, start_s, end_s."),
+    ],
+    task: Annotated[str, typer.Option("--task", help="The task whose jobs it serves.")],
+    size: SizeName = "s",
+    trace: Trace = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            help="With --allow-code: whether this policy sees the future, and makes the same schedule again."
+        ),
+    ] = None,
+    allow_code: AllowCode = False,
+) -> None:
+    """Whether a schedule serves every job of a task, whole, on its machines; metrics from its rows.
+
+    Nothing is simulated, so a schedule of any program will do. Exit code 1: it does not.
+    Example: schedlab bench check out/bench-philly-v1-s/schedules/srpt --task philly-v1
+    """
+    from experiments.bench.running import check_folder, checked_policy
+    from simulator.plugins import allow_code as allow
+
+    if policy is not None and not allow_code:
+        raise InputError("--policy: given without --allow-code, expected both")
+    if allow_code:
+        allow()
+    found = check_folder(folder, task, size, trace)
+    faults = [str(fault) for fault in found.faults]
+    if policy is not None and not faults:
+        faults += checked_policy(folder, task, size, policy, trace)
+    for fault in faults:
+        print(f"wrong: {fault}")
+    if faults:
+        raise typer.Exit(1)
+    ran = "schedule checked" if folder.is_dir() else "schedule checked, program not run here"
+    print(f"{task} ({size}): {ran}")
+    for name, value in found.metrics.items():
+        print(f"{name:20} {value:.9g}")

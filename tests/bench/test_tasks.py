@@ -1,0 +1,105 @@
+"""Tasks: as they were frozen, run by the command, checked, and policies that see the future."""
+
+import hashlib
+
+import pandas as pd
+import pytest
+
+from experiments.bench import running, task
+from experiments.bench.check import check_schedule
+from experiments.scenario.build import build
+from experiments.scenario.run import run, summarise
+from experiments.scenario.schema import read_scenario
+from tests.command import ROOT, done, refused, schedlab
+from tests.errors import input_error
+
+OPEN = [name for name, each in task.tasks().items() if not each.trace_sha256]
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_a_task_is_as_it_was_frozen(name):
+    assert list(task.changed(name, "s", task.scenario_of_task(name, "s"))) == []
+    assert task.locked()[f"{name} s"]
+
+
+@pytest.mark.parametrize("name", ["backfill", "hierarchical", "synergy", "tenants", "adapted"])
+def test_schedules_of_the_engine_are_schedules(name):
+    """Computed by sums of rows alone, the metrics are those of the run."""
+    scenario = read_scenario(ROOT / "examples" / f"{name}.toml")
+    result = run(scenario)
+    found = check_schedule(result.schedule_table(), *build(scenario), claimed=summarise(result))
+    assert not found.faults
+    assert found.metrics["jobs"] == len(result.workload)
+
+
+def test_another_rule_is_told():
+    scenario = task.scenario_of_task("synergy-v1", "s")
+    other = scenario.model_copy(
+        update={"decisions": scenario.decisions.model_copy(update={"round_s": 600.0})}
+    )
+    told = list(task.changed("synergy-v1", "s", other))
+    assert [line.partition(" are not")[0] for line in told] == [
+        "synergy-v1 s: its rules",
+        "synergy-v1 s: its schedule",
+    ]
+
+
+def test_the_command_runs_and_checks_a_policy_of_ones_own(tmp_path):
+    """A policy of a few lines has its row; its schedule is checked; one changed end is found."""
+    (tmp_path / "mine.py").write_text(
+        "from simulator import Decision, Placement\n\n\ndef first(view):\n"
+        '    """First come, first served, on one GPU each."""\n'
+        "    return Decision(assignments={})\n"
+    )
+    words = ("--policy", "sjf", "--workers", 2, "--out", tmp_path / "b")
+    told = done("bench", "run", "philly-v1", *words, cwd=tmp_path).stdout
+    assert "to submit:" in told
+    table = pd.read_csv(tmp_path / "b" / "table.csv")
+    assert set(table["metric"]) == set(task.task_of("philly-v1").rank)
+    assert (table[table["base"] == "lower bound"]["ratio"] >= 1 - 1e-9).all()
+    folder = tmp_path / "b" / "schedules" / "sjf"
+    check = ("bench", "check", folder, "--task", "philly-v1")
+    assert "schedule checked" in done(*check, "--policy", "sjf", "--allow-code").stdout
+    schedule = pd.read_csv(folder / "schedule.csv")
+    schedule.loc[3, "end_s"] += 5
+    schedule.to_csv(folder / "schedule.csv", index=False)
+    ran = schedlab(*check)
+    assert ran.returncode == 1
+    assert ran.stdout.startswith(f"wrong: job {schedule.loc[3, 'job_id']}: holds GPUs for 100.")
+    schedule.loc[3, "end_s"] -= 5
+    schedule.to_csv(tmp_path / "other.csv", index=False)
+    told = done("bench", "check", tmp_path / "other.csv", "--task", "philly-v1").stdout
+    assert "schedule checked, program not run here" in told
+    done("bench", "table", tmp_path)
+    assert "philly" in (tmp_path / "index.html").read_text()
+
+
+def test_a_policy_that_sees_the_future():
+    """One that knows how many jobs there will be serves the last first; SJF does not know."""
+    scenario = task.scenario_of_task("philly-v1", "s")
+    assert running.looks_ahead(scenario.model_copy(update={"policy": "sjf"})) == ""
+
+
+def test_seeds_of_the_official_table(monkeypatch):
+    with input_error("--key: its SHA-256 is not that of the official key"):
+        task.official_seeds("philly-v1", 3, "no key")
+    monkeypatch.setattr(task, "KEY_HASH", hashlib.sha256(b"secret").hexdigest())
+    seeds = task.official_seeds("philly-v1", 3, "secret")
+    assert len(set(seeds)) == 3
+    assert all(0 <= seed < 2**31 for seed in seeds)
+    assert seeds != task.official_seeds("cost-v1", 3, "secret")
+
+
+def test_refusals(tmp_path):
+    assert "did you mean 'philly-v1'" in refused("bench", "run", "philly-v2", cwd=tmp_path)
+    assert "--size: got 'x', expected one of s, m, l" in refused(
+        "bench", "run", "philly-v1", "--size", "x", cwd=tmp_path
+    )
+    assert "--trace FILE names a copy" in refused("bench", "run", "gavel-v1", cwd=tmp_path)
+    (tmp_path / "t.json").write_text("{}")
+    told = refused("bench", "run", "gavel-v1", "--trace", tmp_path / "t.json", cwd=tmp_path)
+    assert "SHA-256 44136fa355b3.., expected 17111f7295f0.. of the frozen one" in told
+    assert "is not there" in refused("bench", "check", tmp_path / "no.csv", "--task", "philly-v1")
+    assert "expected both" in refused(
+        "bench", "check", tmp_path, "--task", "philly-v1", "--policy", "sjf"
+    )
