@@ -42,7 +42,7 @@ def write_pages(folder: Path) -> list[Path]:
     from experiments.pictures.saving import save_picture
 
     tables = {
-        path.parent.name: pd.read_csv(path, keep_default_na=False, na_values=[""]).fillna({"exact": "", "view": ""})
+        path.parent.name: pd.read_csv(path, converters={"exact": str, "view": str})
         for path in sorted(folder.glob("*/table.csv"))
     }  # fmt: skip
     if not tables:

@@ -7,6 +7,7 @@ import pytest
 
 from experiments.bench import running, task
 from experiments.bench.check import check_schedule
+from experiments.scenario import run as scenarios_run
 from experiments.scenario.build import build
 from experiments.scenario.run import run, summarise
 from experiments.scenario.schema import read_scenario
@@ -45,19 +46,14 @@ def test_another_rule_is_told():
 
 
 def test_the_command_runs_and_checks_a_policy_of_ones_own(tmp_path):
-    """A policy of a few lines has its row; its schedule is checked; one changed end is found."""
-    (tmp_path / "mine.py").write_text(
-        "from simulator import Decision, Placement\n\n\ndef first(view):\n"
-        '    """First come, first served, on one GPU each."""\n'
-        "    return Decision(assignments={})\n"
-    )
-    words = ("--policy", "sjf", "--workers", 2, "--out", tmp_path / "b")
+    """A policy has its row; its schedule is checked; one changed end is found."""
+    words = ("--policy", "sjf", "--workers", 2, "--out", tmp_path / "philly-v1")
     told = done("bench", "run", "philly-v1", *words, cwd=tmp_path).stdout
     assert "to submit:" in told
-    table = pd.read_csv(tmp_path / "b" / "table.csv")
+    table = pd.read_csv(tmp_path / "philly-v1" / "table.csv")
     assert set(table["metric"]) == set(task.task_of("philly-v1").rank)
     assert (table[table["base"] == "lower bound"]["ratio"] >= 1 - 1e-9).all()
-    folder = tmp_path / "b" / "schedules" / "sjf"
+    folder = tmp_path / "philly-v1" / "schedules" / "sjf"
     check = ("bench", "check", folder, "--task", "philly-v1")
     assert "schedule checked" in done(*check, "--policy", "sjf", "--allow-code").stdout
     schedule = pd.read_csv(folder / "schedule.csv")
@@ -74,10 +70,18 @@ def test_the_command_runs_and_checks_a_policy_of_ones_own(tmp_path):
     assert "philly" in (tmp_path / "index.html").read_text()
 
 
-def test_a_policy_that_sees_the_future():
-    """One that knows how many jobs there will be serves the last first; SJF does not know."""
+def test_a_policy_that_sees_the_future(monkeypatch):
+    """One that reads the number of all jobs changes its order by it; SJF does not know it."""
     scenario = task.scenario_of_task("philly-v1", "s")
     assert running.looks_ahead(scenario.model_copy(update={"policy": "sjf"})) == ""
+    made = scenarios_run.run
+
+    def cheating(scenario, built):
+        policy = "sjf" if len(built[0]) > 190 else "fifo-strict"
+        return made(scenario.model_copy(update={"policy": policy}), built=built)
+
+    monkeypatch.setattr(scenarios_run, "run", cheating)
+    assert "decides otherwise before" in running.looks_ahead(scenario)
 
 
 def test_seeds_of_the_official_table(monkeypatch):
