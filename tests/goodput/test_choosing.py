@@ -174,6 +174,15 @@ def test_beyond_a_node_a_job_of_pollux_has_whole_nodes() -> None:
     assert Pollux().divide(jobs, [Group(0, 4, 1)]) == [(0, 3), (0, 1)]
 
 
+def test_a_job_of_pollux_on_nodes_of_four_has_four_gpus_or_eight() -> None:
+    """With 6 and 2 GPUs the speed-ups would be 5 and 1.9; with 4 and 4 they are 2 and 2."""
+    first = Fixed(0, 1, 1, 1, 2, 2, 5, 5, 5)
+    second = Fixed(0, 1, 1.9, 1.95, 2, 2, 2, 2, 2)
+    jobs = [Candidate(agent, 0, 0.0) for agent in (first, second)]
+    assert Pollux().divide(jobs, [Group(0, 4, 2)]) == [(0, 4), (0, 4)]
+
+
+
 @pytest.mark.parametrize(("age_s", "gpus"), [(30.0, 1), (3000.0, 2)])
 def test_a_young_job_of_pollux_stays_where_it_is(age_s: float, gpus: int) -> None:
     """A move leaves 30 / 60 of 1.5 times the speed, or 3000 / 3030."""
@@ -250,6 +259,13 @@ def test_a_job_keeps_its_nodes_while_its_number_of_gpus_stays() -> None:
 def test_configurations_of_sia() -> None:
     assert configurations(4, 3).tolist() == [1, 2, 4, 8, 12]
     assert configurations(8, 1).tolist() == [1, 2, 4, 8]
+
+
+@pytest.mark.parametrize("node_type", [0, 1])
+def test_sia_leaves_a_job_on_its_type_where_another_is_alike(node_type: int) -> None:
+    job = Candidate(Fixed(0.0, 1.0, starts=1), 1, 1000.0, node_type)
+    assert Sia().divide([job], [Group(0, 1, 1), Group(1, 1, 1)]) == [(node_type, 1)]
+
 
 
 def test_sia_gives_nothing_to_a_job_that_can_run_nowhere() -> None:
