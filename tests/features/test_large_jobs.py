@@ -193,7 +193,9 @@ def test_a_server_that_has_become_good_does_not_fail_as_a_bad_one():
 
 def test_a_failure_while_servers_are_selected_does_not_end_the_selection():
     """Nothing is lost and restarts take no time: failures in the 20,000 s of the selection change nothing."""
-    spec = servers(repair=Deterministic(1.0), standbys=4, host_selection_s=20_000.0)
+    spec = servers(
+        repair=Deterministic(1.0), standbys=4, host_selection_s=20_000.0, fails_in_restart=True
+    )
     result = one_job(spec, SIZE + 4)
     assert result.summary()["server_failures"] > 10
     assert result.summary()["host_selections"] == 1

@@ -238,6 +238,8 @@ def test_jobs_that_span_nodes_keep_apart() -> None:
     assert plan == {0: ((0, 4), (1, 2)), 2: ((2, 4),), 1: ((1, 2),)}
     plan = place_apart({0: 6, 1: 6}, {}, {0: 4, 1: 4, 2: 4}, more)
     assert plan == {0: ((0, 4), (1, 2)), 1: ((2, 4),)}
+    running = {0: ((0, 4), (1, 2))}
+    assert place_apart({0: 6, 1: 6}, running, {0: 4, 1: 4, 2: 4}, more) == plan
 
 
 def test_a_job_has_fewer_gpus_where_it_expects_nothing_from_more() -> None:
