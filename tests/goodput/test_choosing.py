@@ -263,6 +263,13 @@ def test_configurations_of_sia() -> None:
     assert configurations(8, 1).tolist() == [1, 2, 4, 8]
 
 
+@pytest.mark.parametrize(("age_s", "gpus"), [(30.0, 1), (3000.0, 2)])
+def test_a_young_job_of_sia_stays_where_it_is(age_s: float, gpus: int) -> None:
+    """A move leaves 30 / 60 of 1.5 times the goodput, or 3000 / 3030; without one it is 1."""
+    job = Candidate(Fixed(0.0, 1.0, 1.5, starts=1), 1, age_s)
+    assert Sia().divide([job], [Group(0, 2, 1)]) == [(0, gpus)]
+
+
 @pytest.mark.parametrize("node_type", [0, 1])
 def test_sia_leaves_a_job_on_its_type_where_another_is_alike(node_type: int) -> None:
     job = Candidate(Fixed(0.0, 1.0, starts=1), 1, 1000.0, node_type)
