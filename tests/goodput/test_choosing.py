@@ -182,7 +182,6 @@ def test_a_job_of_pollux_on_nodes_of_four_has_four_gpus_or_eight() -> None:
     assert Pollux().divide(jobs, [Group(0, 4, 2)]) == [(0, 4), (0, 4)]
 
 
-
 @pytest.mark.parametrize(("age_s", "gpus"), [(30.0, 1), (3000.0, 2)])
 def test_a_young_job_of_pollux_stays_where_it_is(age_s: float, gpus: int) -> None:
     """A move leaves 30 / 60 of 1.5 times the speed, or 3000 / 3030."""
@@ -274,7 +273,6 @@ def test_a_young_job_of_sia_stays_where_it_is(age_s: float, gpus: int) -> None:
 def test_sia_leaves_a_job_on_its_type_where_another_is_alike(node_type: int) -> None:
     job = Candidate(Fixed(0.0, 1.0, starts=1), 1, 1000.0, node_type)
     assert Sia().divide([job], [Group(0, 1, 1), Group(1, 1, 1)]) == [(node_type, 1)]
-
 
 
 def test_sia_gives_nothing_to_a_job_that_can_run_nowhere() -> None:

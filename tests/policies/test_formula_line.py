@@ -22,7 +22,9 @@ def scenario(
 ) -> Scenario:
     workload = {"kind": "poisson", "num_jobs": 400, "arrival_rate_per_h": 0.6 * gpus, **jobs}
     cluster = {"kind": "nodes", "num_nodes": 1, "gpus_per_node": gpus}
-    return Scenario.model_validate({"policy": policy, "workload": workload, "cluster": cluster, **(features or {})})
+    return Scenario.model_validate(
+        {"policy": policy, "workload": workload, "cluster": cluster, **(features or {})}
+    )
 
 
 RATE = 0.6 / 3600

@@ -62,6 +62,15 @@ def test_of_a_run_that_is_stored_twice_the_first_result_is_kept(store):
     assert contents == [(b"1",)]
 
 
+def test_a_result_that_is_shared_took_no_time_again(store):
+    first, second = draws(2)
+    store.record([Report(first.key, "done", {"x": 1}, seed_used=False, cpu_s=3.0, wall_s=4.0)])
+    store.share(first.key, [second.key])
+    run = store.run(second.key)
+    assert (run.scalars, run.cpu_s, run.wall_s) == ({"x": 1}, 0.0, 0.0)
+    assert store.recover() == 0
+
+
 def test_a_batch_is_kept_as_a_whole_or_not_at_all(store):
     first, second = draws(2)
     with pytest.raises(sqlite3.IntegrityError):
