@@ -181,6 +181,15 @@ def test_a_failure_as_old_as_the_window_counts():
         assert found.retires(0, 5.0, now_s) == is_retired
 
 
+def test_an_optimal_interval_follows_the_mean_rate_of_servers():
+    """A quarter of the servers fails five times as often: the mean rate is 2 / 1e6 s, Young's interval sqrt(2 x 4 s x 5e5 s)
+    = 2000 s. A job of 5000 s, which nothing happens to, has two checkpoints."""
+    spec = servers(1e6, bad_fraction=0.25, bad_factor=4.0)
+    result = one_job(spec, 4, size=1, work_s=5000.0, checkpoints=Checkpoints("young", cost_s=4.0))
+    assert result.summary()["server_failures"] == 0
+    assert result.completion_s[0] == pytest.approx(5008.0)
+
+
 def test_a_server_that_has_become_good_does_not_fail_as_a_bad_one():
     """Two jobs on two bad servers and no other one: each fails once by its further rate, and comes back good."""
     spec = servers(1e5, Deterministic(1.0), bad_fraction=1.0, bad_factor=1e3)

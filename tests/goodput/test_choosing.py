@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from policies import make_policy
-from policies.goodput.agents import Agent, Learner, limits_on
+from policies.goodput.agents import Agent, Agents, Learner, limits_on
 from policies.goodput.dividing import Candidate, Group, place_apart
 from policies.goodput.estimate import LEAST_SQUARES, StepModel, best_batch_sizes, fit
 from policies.goodput.pollux import Pollux, share_out
@@ -138,6 +140,22 @@ def test_a_job_chooses_its_batch_size_anew_at_the_end_of_an_epoch() -> None:
     )
     result = simulate(jobs, Cluster.of_nodes(NodeType("server", "T4", 2), 1), lambda view: decision)
     assert result.jct_s.tolist() == [185.0]
+
+
+def test_at_the_end_of_an_epoch_a_job_knows_the_noise_of_that_one() -> None:
+    """The variance is 1 in the first epoch, 3 in the second, in which 99 of 199 of the work are left."""
+    model = Goodput([toy()], np.array([0]), np.array([10]))
+    view: Any = SimpleNamespace(
+        workload=SimpleNamespace(performance=model), jobs=np.array([0]), remaining=np.ones(1), running={},
+        cluster=Cluster.of_nodes(NodeType("server", "T4", 2), 1),
+    )  # fmt: skip
+    agents = Agents(LEAST_SQUARES)
+    agents.observe(view)
+    agents.settle({0: ((0, 1),)})
+    agents.choose(0, [Placement(0, 0, 1)], 99 / 199)
+    (agent,) = agents._of.values()
+    assert isinstance(agent, Learner)
+    assert agent.noise == (1.0, 1.0)
 
 
 def test_numbers_of_gpus_are_the_best_of_all() -> None:
@@ -273,6 +291,15 @@ def test_a_young_job_of_sia_stays_where_it_is(age_s: float, gpus: int) -> None:
 def test_sia_leaves_a_job_on_its_type_where_another_is_alike(node_type: int) -> None:
     job = Candidate(Fixed(0.0, 1.0, starts=1), 1, 1000.0, node_type)
     assert Sia().divide([job], [Group(0, 1, 1), Group(1, 1, 1)]) == [(node_type, 1)]
+
+
+@pytest.mark.parametrize(("lambda_n", "gpus"), [(1.1, 1), (0.9, 0)])
+def test_a_job_of_sia_runs_where_that_costs_less_than_to_have_no_gpus(
+    lambda_n: float, gpus: int
+) -> None:
+    """On one GPU the term of p = -0.5 is 1, that of no GPU is lambda_n."""
+    job = Candidate(Fixed(0.0, 1.0), 0, 1000.0)
+    assert Sia(p=-0.5, lambda_n=lambda_n).divide([job], [Group(0, 1, 1)]) == [(0, gpus)]
 
 
 def test_sia_gives_nothing_to_a_job_that_can_run_nowhere() -> None:
