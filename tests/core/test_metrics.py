@@ -282,6 +282,7 @@ def test_scalars_do_not_depend_on_whether_the_schedule_is_kept():
 def test_jain():
     assert jain(np.array([2.0, 2.0, 2.0])) == pytest.approx(1)
     assert jain(np.array([1.0, 0.0, 0.0, 0.0])) == pytest.approx(0.25)
+    assert jain(np.array([1.0, math.nan, 1.0])) == pytest.approx(1), "of those that have a number"
 
 
 def test_tenants_of_a_plain_file(tmp_path):

@@ -131,6 +131,20 @@ def test_tables_of_workers_elsewhere_are_written_by_the_store(store):
     assert results.table("values")["seed"].tolist() == [0, 0]
 
 
+def test_seeds_of_results_are_sorted(store):
+    done = [Task("sweep_functions:draw", {"seed": seed}) for seed in (8, 1)]
+    store.record([Report(task.key, "done") for task in done])
+    assert Results(store, done).seeds == (1, 8)
+
+
+def test_failed_runs_of_another_sweep_are_not_forgotten(store):
+    here, other = draws(2)
+    store.plan([here])
+    store.record([Report(task.key, "failed", error="E") for task in (here, other)])
+    assert store.forget_failed() == 1
+    assert set(store.states()) == {other.key}
+
+
 def test_results_select_and_skip(store):
     done = [Task("sweep_functions:draw", {"seed": s, "n": n}) for s in range(3) for n in (5, 10)]
     other = Task("sweep_functions:logged", {"seed": 7}, {"part": "server"})
