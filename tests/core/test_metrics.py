@@ -279,6 +279,15 @@ def test_scalars_do_not_depend_on_whether_the_schedule_is_kept():
     assert kept.summary()["mean_total_wait_s"] > kept.summary()["mean_wait_s"]
 
 
+def test_the_timeline_has_the_price_of_each_node():
+    """Nodes of 1, 2 and half of 2 $ an hour: 4 $, from the first submission to the end."""
+    types = [NodeType("a", "A", 1, price_per_hour=1.0), NodeType("b", "B", 1, price_per_hour=2.0)]
+    cluster = Cluster(types, 3, node_type_of=(0, 1, 1), price_factor=(1.0, 1.0, 0.5))
+    result = run(fixed([0], [3600]), cluster)
+    assert result.table("timeline")["cost_per_h"].tolist() == [4.0, 4.0]
+    assert result.summary()["leasing_cost"] == pytest.approx(4.0)
+
+
 def test_jain():
     assert jain(np.array([2.0, 2.0, 2.0])) == pytest.approx(1)
     assert jain(np.array([1.0, 0.0, 0.0, 0.0])) == pytest.approx(0.25)
