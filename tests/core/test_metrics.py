@@ -24,6 +24,7 @@ from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.tenants import tenants_of
 from simulator.laws import Deterministic
 from simulator.metrics.job_metrics import beyond, finish_time_fairness
+from simulator.metrics.timeline import stretches
 from simulator.statistics import jain
 from simulator.workloads.plain_csv import CsvJobs
 from tests.core.jobs import fixed, nodes, run
@@ -277,6 +278,14 @@ def test_scalars_do_not_depend_on_whether_the_schedule_is_kept():
     assert bare.table("timeline").empty
     assert bare.summary() == kept.summary()
     assert kept.summary()["mean_total_wait_s"] > kept.summary()["mean_wait_s"]
+
+
+def test_a_stretch_goes_on_where_one_share_follows_another():
+    """Job 0 has a share from 0 to 5 s and one from 5 to 9 s, and from 10 s two at once; job 1 runs meanwhile."""
+    job = np.array([0, 1, 0, 0, 0])
+    begin_s, end_s = np.array([0.0, 0.0, 5.0, 10.0, 10.0]), np.array([5.0, 20.0, 9.0, 11.0, 12.0])
+    found = [column.tolist() for column in stretches(job, begin_s, end_s)]
+    assert found == [[0, 0, 1], [0.0, 10.0, 0.0], [9.0, 12.0, 20.0]]
 
 
 def test_the_timeline_has_the_price_of_each_node():

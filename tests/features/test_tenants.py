@@ -260,14 +260,6 @@ def test_tenants_without_limits_change_nothing(name):
 # -- admission
 
 
-@pytest.mark.parametrize(("left_s", "on_time"), [(15.0, True), (15.5, False)])
-def test_a_job_that_is_stopped_in_the_projection_keeps_its_progress(left_s, on_time):
-    """Two GPUs: j2 runs beside j0 for 10 s, stops for 10 s while j1 has both, and ends 5 s later at its due date."""
-    rows = [(10.0, 1, 10.0), (20.0, 2, 10.0), (25.0, 1, left_s)]
-    promises = [Promise(due_s, j, gpus, own_s) for j, (due_s, gpus, own_s) in enumerate(rows)]
-    assert all_on_time(promises, 2.0) == on_time
-
-
 @quick
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 30)), min_size=1, max_size=5))
 def test_on_one_gpu_the_test_is_exact(rows):

@@ -62,6 +62,14 @@ def test_finish_time_fairness_counts_weights():
     assert finish_time_fairness(result).tolist() == pytest.approx([1.0, 0.5])
 
 
+def test_a_job_that_left_asked_for_no_fair_share():
+    """Two GPUs: a's job holds both for 100 s, b's leaves after 50 s without a GPU. b has no part of what is fair."""
+    work = jobs("ab", [100, 100], [2, 2], patience_s=[math.inf, 50.0])
+    result = run(work, nodes(2), "fifo-strict", tenants_of(work))
+    assert result.summary()["jain_tenants"] == pytest.approx(1.0)
+    assert result.summary()["envy_gpu_h"] == 0.0
+
+
 def test_what_is_lent_goes_by_the_part_of_the_quota_in_use():
     """Quotas of 2, 1 and 5 GPUs. a and b use theirs; c's go to a, b, a, a and b, as 2/2, 1/1, 3/2, 4/2 and 2/1 are least."""
     work = jobs("aaaaaabbbbb" + "c", [100] * 12, [1] * 12, [0.0] * 11 + [500.0])
