@@ -18,7 +18,11 @@ SHARED_JOBS = 60
 
 
 def lower_bounds(
-    workload: Workload, cluster: Cluster, intervals: int = 40, clairvoyant_steps: int = 0
+    workload: Workload,
+    cluster: Cluster,
+    intervals: int = 40,
+    clairvoyant_steps: int = 0,
+    begins: Callable[[str], object] = lambda name: None,
 ) -> dict[str, Any]:
     """Lower bounds on the total cost of any schedule, and a schedule as an upper bound.
 
@@ -26,6 +30,7 @@ def lower_bounds(
     ----------
     intervals : of the bounds that look at intervals of time; more are tighter and slower.
     clairvoyant_steps : of the search for a schedule that knows all jobs beforehand; 0 for none.
+    begins : called with the name of each bound, and of the search, before it is computed.
 
     Returns
     -------
@@ -53,6 +58,7 @@ def lower_bounds(
         methods = {"alone": lambda: 0.0}
     found = {}
     for name, method in methods.items():
+        begins(name)
         begin = time.process_time()
         value = max(0.0, method())  # no cost is below 0; a bound near 0 may be, by rounding
         found[name] = {"value": value, "cpu_s": round(time.process_time() - begin, 3)}
@@ -66,6 +72,7 @@ def lower_bounds(
         "bounds": found,
     }
     if clairvoyant_steps:
+        begins("clairvoyant")
         answer["clairvoyant"] = _upper_bound(
             workload, cluster, clairvoyant_steps, found[best]["value"]
         )

@@ -150,6 +150,7 @@ def bound(
 
     alone: each job as if it had the nodes to itself. shared: jobs share the nodes, by a linear
     program (up to 60 jobs). lagrangian: the same with one end for each job, by prices of node-time.
+    The names of those that have begun are shown on stderr.
 
     With --clairvoyant STEPS a local search looks for a cheap schedule that knows all jobs beforehand.
     The least possible cost lies between the best bound and that schedule.
@@ -159,7 +160,12 @@ def bound(
     Example: schedlab bound examples/hierarchical.toml --clairvoyant 2000
     """
     import json
+    import sys
 
     from experiments.analysis.lower_bound import lower_bounds, read
 
-    print(json.dumps(lower_bounds(*read(scenario, instance), intervals, clairvoyant), indent=2))
+    def begins(name: str) -> None:
+        print(f"schedlab: {name} ..", file=sys.stderr)
+
+    found = lower_bounds(*read(scenario, instance), intervals, clairvoyant, begins)
+    print(json.dumps(found, indent=2))

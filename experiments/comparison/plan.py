@@ -68,7 +68,7 @@ class Plan:
         if "" in self.metrics:
             raise InputError("--metric: got an empty name, expected names of summary.json")
         if self.precision is not None and not 1e-6 <= self.precision < math.inf:
-            raise InputError(f"--precision: got {self.precision}, expected a number > 0")
+            raise InputError(f"--precision: got {self.precision}, expected a number >= 1e-06")
         if self.draws is not None and not 1 <= self.draws <= MOST_EVER:
             raise InputError(f"--draws: got {self.draws}, expected 1 to {MOST_EVER:,}")
 

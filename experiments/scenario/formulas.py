@@ -75,7 +75,7 @@ def _servers(scenario: Scenario) -> int | None:
         return None
     if set(jobs.num_gpus) != {1} or (cluster.num_controllers or 1) != 1 or scenario.server:
         return None
-    if decisions != DecisionPoints() or scenario.reconfiguration_s:
+    if decisions != DecisionPoints() or scenario.reconfiguration_s or scenario.features:
         return None
     return cluster.num_nodes * cluster.gpus_per_node
 

@@ -243,7 +243,10 @@ def test_where_no_schedule_costs_anything():
     assert (found["best"], list(found["bounds"])) == (0.0, ["alone"])
     one = jobs.head(1)
     weighed = replace(one, due_s=one.submit_s + 30.0, weight_per_s=np.array([2.0]))
-    found = lower_bounds(weighed, Cluster.of_nodes(NodeType("a", "b", 1), 4))
+    begun: list[str] = []
+    cluster = Cluster.of_nodes(NodeType("a", "b", 1), 4)
+    found = lower_bounds(weighed, cluster, begins=begun.append)
+    assert begun == list(found["bounds"]) == ["alone", "shared", "lagrangian"]
     assert found["best"] == pytest.approx(60.0)  # 30 s late at 2 a second
 
 

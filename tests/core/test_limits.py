@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -29,14 +30,16 @@ def test_gpus_and_the_order():
     assert limits(strict).shares() == {"GPUs": 0.6, "order": 0.4}
 
 
-def emptiest(view):
-    """Each job whole on the node with most free GPUs."""
+def emptiest(view, strict=False):
+    """Each job whole on the node with most free GPUs; strict: none before an earlier one."""
     free, placed = view.free_gpus.copy(), []
     for job in view.waiting:
         gpus, node = view.workload.num_gpus[job], int(np.argmax(free))
         if free[node] >= gpus:
             free[node] -= gpus
             placed.append(Placement(job, node, int(gpus), FIXED, 0.0, 0.0))
+        elif strict:
+            break
     return Decision(placed, keep_running=True)
 
 
@@ -50,6 +53,14 @@ def test_fragmentation():
     assert told["effective_training_ratio"] == 1
     assert told["mean_total_wait_1_gpu_s"] == 0
     assert told["mean_total_wait_2_to_4_gpus_s"] == 100
+
+
+def test_gpus_that_a_job_would_fit_on_are_not_lost_to_fragmentation():
+    """The same, and behind the job of two GPUs one of one GPU that would fit: from 100 to 200 s no GPU is lost."""
+    jobs = fixed([0, 0, 100, 100], [200, 300, 50, 50], [1, 1, 2, 1])
+    result = run(jobs, nodes(2, 2), partial(emptiest, strict=True))
+    assert waited(result) == {"fragmentation": 100, "order": 100}
+    assert operator_summary(result)["fragmentation_ratio"] == 0
 
 
 def test_effective_training():

@@ -24,6 +24,7 @@ from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.tenants import tenants_of
 from simulator.laws import Deterministic
 from simulator.metrics.job_metrics import beyond, finish_time_fairness
+from simulator.metrics.timeline import stretches
 from simulator.statistics import jain
 from simulator.workloads.plain_csv import CsvJobs
 from tests.core.jobs import fixed, nodes, run
@@ -279,9 +280,27 @@ def test_scalars_do_not_depend_on_whether_the_schedule_is_kept():
     assert kept.summary()["mean_total_wait_s"] > kept.summary()["mean_wait_s"]
 
 
+def test_a_stretch_goes_on_where_one_share_follows_another():
+    """Job 0 has a share from 0 to 5 s and one from 5 to 9 s, and from 10 s two at once; job 1 runs meanwhile."""
+    job = np.array([0, 1, 0, 0, 0])
+    begin_s, end_s = np.array([0.0, 0.0, 5.0, 10.0, 10.0]), np.array([5.0, 20.0, 9.0, 11.0, 12.0])
+    found = [column.tolist() for column in stretches(job, begin_s, end_s)]
+    assert found == [[0, 0, 1], [0.0, 10.0, 0.0], [9.0, 12.0, 20.0]]
+
+
+def test_the_timeline_has_the_price_of_each_node():
+    """Nodes of 1, 2 and half of 2 $ an hour: 4 $, from the first submission to the end."""
+    types = [NodeType("a", "A", 1, price_per_hour=1.0), NodeType("b", "B", 1, price_per_hour=2.0)]
+    cluster = Cluster(types, 3, node_type_of=(0, 1, 1), price_factor=(1.0, 1.0, 0.5))
+    result = run(fixed([0], [3600]), cluster)
+    assert result.table("timeline")["cost_per_h"].tolist() == [4.0, 4.0]
+    assert result.summary()["leasing_cost"] == pytest.approx(4.0)
+
+
 def test_jain():
     assert jain(np.array([2.0, 2.0, 2.0])) == pytest.approx(1)
     assert jain(np.array([1.0, 0.0, 0.0, 0.0])) == pytest.approx(0.25)
+    assert jain(np.array([1.0, math.nan, 1.0])) == pytest.approx(1), "of those that have a number"
 
 
 def test_tenants_of_a_plain_file(tmp_path):

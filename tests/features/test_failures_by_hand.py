@@ -84,6 +84,16 @@ def test_nodes_are_leased_while_a_job_that_runs_is_to_come():
     assert summary["outages"] == 4
 
 
+@pytest.mark.parametrize("interval", ["young", "daly", "best"])
+def test_an_optimal_interval_at_no_cost_loses_nothing(interval):
+    """The node is down from 50 to 60 s; all 50 s of work are saved."""
+    cause = Outages(Once(50.0), Deterministic(10.0), [(0,)])
+    result = run(
+        fixed([0], [100]), nodes(), "fifo-strict", Failures([cause], Checkpoints(interval))
+    )
+    assert result.completion_s.tolist() == pytest.approx([110.0])
+
+
 def test_only_the_start_after_a_failure_is_a_restart():
     """j0 fails at 10 s with its work saved, starts at 20 s and works from 25 s on. At 40 s it makes room for j1,
     75 s of its work are left; it goes on at 50 s without a restart, and ends at 125 s."""

@@ -12,6 +12,7 @@ from experiments.scenario.schema import read_scenario
 from policies import policy_names
 from simulator.errors import InputError
 from simulator.features.failures import Checkpoints, Failures, Outages, Reliability
+from simulator.features.failures.servers import Servers
 from simulator.laws import Deterministic, Exponential
 from simulator.statistics import student
 from simulator.theory.reliability import completion_s
@@ -169,6 +170,45 @@ def test_retirement_by_count_and_by_score():
     first = one_job(servers(retire_after=1, **keys), 700).summary()
     assert 0 <= first["server_failures"] - first["retired_servers"] <= 2  # in repair at the end
     assert first["outages"] == first["server_failures"]
+
+
+def test_a_failure_as_old_as_the_window_counts():
+    """Failures at 0 and 5 s: the second repair is over at 10 s, or just after the window of 10 s."""
+    for now_s, is_retired in ((10.0, True), (10.001, False)):
+        spec = servers(retire_after=2, retire_window_s=10.0)
+        found = Servers(spec, 1, np.random.default_rng(0))
+        assert not found.retires(0, 0.0, 1.0)
+        assert found.retires(0, 5.0, now_s) == is_retired
+
+
+def test_an_optimal_interval_follows_the_mean_rate_of_servers():
+    """A quarter of the servers fails five times as often: the mean rate is 2 / 1e6 s, Young's interval sqrt(2 x 4 s x 5e5 s)
+    = 2000 s. A job of 5000 s, which nothing happens to, has two checkpoints."""
+    spec = servers(1e6, bad_fraction=0.25, bad_factor=4.0)
+    result = one_job(spec, 4, size=1, work_s=5000.0, checkpoints=Checkpoints("young", cost_s=4.0))
+    assert result.summary()["server_failures"] == 0
+    assert result.completion_s[0] == pytest.approx(5008.0)
+
+
+def test_a_server_that_has_become_good_does_not_fail_as_a_bad_one():
+    """Two jobs on two bad servers and no other one: each fails once by its further rate, and comes back good."""
+    spec = servers(1e5, Deterministic(1.0), bad_fraction=1.0, bad_factor=1e3)
+    jobs, cluster = fixed([0, 0], [1e4, 1e4]), nodes(1, 2)
+    for seed in range(8):
+        faults = Failures(reliability=spec, checkpoints=Checkpoints(0.0))
+        result = run(jobs, cluster, "fifo-strict", faults, seed=seed)
+        assert result.summary()["systematic_failures"] == 2
+
+
+def test_a_failure_while_servers_are_selected_does_not_end_the_selection():
+    """Nothing is lost and restarts take no time: failures in the 20,000 s of the selection change nothing."""
+    spec = servers(
+        repair=Deterministic(1.0), standbys=4, host_selection_s=20_000.0, fails_in_restart=True
+    )
+    result = one_job(spec, SIZE + 4)
+    assert result.summary()["server_failures"] > 10
+    assert result.summary()["host_selections"] == 1
+    assert result.completion_s[0] == pytest.approx(20_000.0 + DAY_S)
 
 
 def test_standbys_are_kept_from_other_jobs_and_cost():

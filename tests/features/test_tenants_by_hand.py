@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from policies import make_policy
 from policies.serving import Service
 from simulator import Workload
 from simulator.features.admission import (
@@ -60,6 +61,23 @@ def test_finish_time_fairness_counts_weights():
     tenants = tenants_of(work, weight={"a": 3.0})
     result = run(work, nodes(8), "fifo-backfill", tenants)
     assert finish_time_fairness(result).tolist() == pytest.approx([1.0, 0.5])
+
+
+def test_a_job_that_left_asked_for_no_fair_share():
+    """Two GPUs: a's job holds both for 100 s, b's leaves after 50 s without a GPU. b has no part of what is fair."""
+    work = jobs("ab", [100, 100], [2, 2], patience_s=[math.inf, 50.0])
+    result = run(work, nodes(2), "fifo-strict", tenants_of(work))
+    assert result.summary()["jain_tenants"] == pytest.approx(1.0)
+    assert result.summary()["envy_gpu_h"] == 0.0
+
+
+def test_a_job_that_is_chosen_again_has_another_lease():
+    """Leases of 10 s: a's job is worse off than b's, so it has the GPU from 0 to 10 and to 20 s. c's job, which comes at
+    12 s and is worse off than both, waits until then."""
+    work = jobs("abc", [100, 1e6, 5], [1, 1, 1], [0, 0, 12])
+    tenants = tenants_of(work, weight={"a": 3.0, "c": 12.0})
+    result = run(work, nodes(), make_policy("finish-time-fair", lease_s=10.0), tenants)
+    assert result.completion_s[[0, 2]].tolist() == [105.0, 25.0]
 
 
 def test_what_is_lent_goes_by_the_part_of_the_quota_in_use():

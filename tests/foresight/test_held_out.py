@@ -3,8 +3,10 @@
 import functools
 import re
 import subprocess
+from itertools import product
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -30,6 +32,7 @@ from experiments.studies.foresight.tables import (
     over_released,
 )
 from experiments.studies.foresight.when import CHANGES, CONDITIONS, when
+from experiments.studies.same_jobs import geometric
 from experiments.sweep.results import NoRuns
 from experiments.sweep.sweepfile import read_sweep
 from experiments.sweep.task import Task, resolve
@@ -80,25 +83,65 @@ def test_the_commands_of_the_page_make_the_files_that_it_names(tmp_path):
     page = (root / "docs" / "foresight.md").read_text("utf-8")
     for block in re.findall(r"^```bash\n(.*?)^```", page, re.S | re.M):
         subprocess.run(["sh", "-ec", block], cwd=tmp_path, check=True)
-    runs = {
-        name: [task.columns() for task in read_sweep(tmp_path / f"{name}.toml")[1]]
-        for name in ("remedies", "seed_903")
-    }
+    runs = [task.columns() for task in read_sweep(tmp_path / "remedies.toml")[1]]
     errors, moves = ("", ", learned"), (300, 1800)
     rows = {f"errors of 50 %{e}" for e in errors} | {f"moving takes {s} s" for s in moves}
-    assert {c["label"] for c in runs["remedies"]} == rows
-    assert {c["seed"] for c in runs["remedies"]} == {2001, 2002, 2003, 2004, 2005}
+    assert {c["label"] for c in runs} == rows
     asked = {"greedy", "local-search", "milp", "foresight"}
     asked |= {"greedy@hysteresis", "foresight@hysteresis"}
-    assert {c["policy"] for c in runs["remedies"]} == asked
-    assert {c["seed"] for c in runs["seed_903"]} == {903}
-    configs = [task.config for task in read_sweep(tmp_path / "seed_903.toml")[1]]
-    assert {c["workload"]["arrivals"] for c in configs} == {"high"}
-    for family in ("hierarchical", "2021"):
-        found = read_sweep(tmp_path / f"late_{family}.toml")[1]
-        late = next(t for t in found if t.columns()["label"] == "late")
-        as_in_the_proof = scenarios()[f"{family}-5"] | {"seed": 2001, "policy": "greedy"}
-        assert late.config == as_in_the_proof | {"server": late.config["server"]}
+    of_a_run = ["label", "policy", "seed"]
+    kept = pd.read_csv(FOLDER / "remedies.csv")[of_a_run].to_numpy().tolist()
+    assert sorted(map(tuple, kept)) == sorted(product(rows, asked, range(2001, 2006)))
+    assert sorted(kept) == sorted([c[name] for name in of_a_run] for c in runs)
+
+
+def over(costs: pd.Series, rivals: pd.DataFrame | pd.Series, worst: bool = False) -> str:
+    """Geometric mean of the ratios with its interval, as the page writes it; with the worst."""
+    ratio = costs / (rivals if rivals.ndim == 1 else rivals.min(axis=1))
+    found = geometric(ratio)
+    mean = f"{found.mean:.2f} ({found.lower:.2f} to {found.upper:.2f})"
+    return f"{mean} | {ratio.max():.2f}" if worst else mean
+
+
+def test_the_page_has_the_numbers_of_the_runs_that_are_kept():
+    """docs/foresight.md: remedies, leased servers and haste."""
+    page = (FOLDER.parents[2] / "docs" / "foresight.md").read_text("utf-8")
+    runs = pd.read_csv(FOLDER / "remedies.csv")
+    costs = runs.pivot(index=["label", "seed"], columns="policy", values="total_cost")
+    rivals = ["greedy", "local-search", "milp"]
+    part = {label: costs.xs(label) for label in runs["label"].unique()}
+    plain = {label: over(own["foresight"], own[rivals]) for label, own in part.items()}
+    kept = {s: part[f"moving takes {s} s"]["foresight@hysteresis"] for s in (300, 1800)}
+    for s, own in kept.items():
+        moves = part[f"moving takes {s} s"]
+        remedy = over(own, moves[rivals]), over(own, moves["greedy@hysteresis"])
+        row = [f"moving takes {s:,} s", plain[f"moving takes {s} s"], *remedy]
+        assert f"| {' | '.join(row)} |" in page
+    row = ["errors of 50 %", plain["errors of 50 %"], plain["errors of 50 %, learned"], "|"]
+    assert f"| {' | '.join(row)}" in page
+    for label, name in (
+        ("errors of 50 %", "times predicted 50 % wrong"),
+        ("moving takes 1800 s", "moving a job takes 30 minutes"),
+    ):
+        found = over(part[label]["foresight"], part[label][rivals], worst=True)
+        assert f"| fixed nodes with energy, {name} | 5 | {found} |" in page
+
+    for workload, own in pd.read_csv(FOLDER / "leased.csv").groupby("workload"):
+        ratio = own["foresight"] / own.drop(columns=["workload", "seed", "foresight"]).min(axis=1)
+        row = f"| {workload} | {geometric(ratio).mean:.2f} | {ratio.max():.2f} |"
+        assert row in page
+
+    runs = pd.read_csv(FOLDER / "haste.csv").set_index(["policy", "label", "seed"])
+    over_greedy = np.log(
+        runs / runs.xs("greedy").reindex(runs.index.droplevel("policy")).to_numpy()
+    )
+    means = np.exp(over_greedy.groupby(["policy", "label"]).mean())
+    names = {f"haste {h}": f"{h}" for h in ("0.02", "0.05", "0.1", "0.2", "1")}
+    names |= {"haste 0": "1e-6", "local-search": "`local-search`", "milp": "`milp`"}
+    for policy, name in names.items():
+        pairs = [means.loc[policy, label] for label in ("hierarchical-5", "2020-5", "2021-5")]
+        cells = [f"{pair['total_cost']:.2f}, {pair['mean_jct_s']:.2f}" for pair in pairs]
+        assert f"| {name} | {' | '.join(cells)} |" in page
 
 
 def test_the_example_is_a_run_of_the_proof():

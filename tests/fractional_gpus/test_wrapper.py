@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from policies import make_policy, requirements_of
-from simulator import InputError
+from policies.fractional_gpus.wrapper import FractionalGpus
+from simulator import Decision, InputError, Placement
 from simulator.features.admission import Admission
 from simulator.features.colocation import colocation_of, published_rates
 from tests.core.jobs import nodes, run, sharing
@@ -54,6 +55,32 @@ def test_the_greedy_sees_which_due_dates_are_taken_away():
     result = run(jobs, ONE, "greedy@fractional", Admission("downgrade"))
     assert result.completion_s.tolist() == [100.0, 100.0, 200.0]
     assert run(jobs, ONE, "greedy@fractional").completion_s[2] == 101.0
+
+
+def test_a_part_goes_to_the_fullest_gpu_so_that_nobody_moves_for_a_whole_one():
+    """Two GPUs: the second half joins the first, and the job of a whole GPU finds the other one free."""
+    jobs = jobs_of([0.5, 0.5, 1.0], [100.0] * 3, [0.0, 10.0, 20.0])
+    result = run(jobs, nodes(2), "fifo+proportional@fractional", round_s=10)
+    assert result.completion_s.tolist() == [100.0, 110.0, 120.0]
+    assert result.reconfigurations.tolist() == [0, 0, 0]
+
+
+def test_a_node_in_units_costs_and_takes_what_it_did():
+    """Two GPUs of 3 $ an hour, at 100, 200 and 300 W with 0, 1 and 2 in use, in units of a half."""
+    seen = []
+
+    class Watching:
+        plans_anew = True
+
+        def decide(self, view):
+            seen.append(view.cluster)
+            return Decision([Placement(job, 0, 1) for job in view.waiting], keep_running=True)
+
+    cluster = nodes(2, price_per_gpu_hour=3.0, power_w=(100.0, 200.0, 300.0))
+    run(jobs_of([0.5], [10.0]), cluster, FractionalGpus(Watching(), "watching"))
+    (spec,) = seen[0].node_types
+    assert (spec.gpus, spec.price_per_gpu_hour) == (4, 1.5)
+    assert spec.power_w == (100.0, 200.0, 200.0, 300.0, 300.0)
 
 
 @pytest.mark.parametrize("name", ["greedy@fractional@self-timed", "greedy@self-timed@fractional"])

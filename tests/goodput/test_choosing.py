@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from policies import make_policy
-from policies.goodput.agents import Agent, Learner, limits_on
+from policies.goodput.agents import Agent, Agents, Learner, limits_on
 from policies.goodput.dividing import Candidate, Group, place_apart
 from policies.goodput.estimate import LEAST_SQUARES, StepModel, best_batch_sizes, fit
 from policies.goodput.pollux import Pollux, share_out
@@ -140,6 +142,22 @@ def test_a_job_chooses_its_batch_size_anew_at_the_end_of_an_epoch() -> None:
     assert result.jct_s.tolist() == [185.0]
 
 
+def test_at_the_end_of_an_epoch_a_job_knows_the_noise_of_that_one() -> None:
+    """The variance is 1 in the first epoch, 3 in the second, in which 99 of 199 of the work are left."""
+    model = Goodput([toy()], np.array([0]), np.array([10]))
+    view: Any = SimpleNamespace(
+        workload=SimpleNamespace(performance=model), jobs=np.array([0]), remaining=np.ones(1), running={},
+        cluster=Cluster.of_nodes(NodeType("server", "T4", 2), 1),
+    )  # fmt: skip
+    agents = Agents(LEAST_SQUARES)
+    agents.observe(view)
+    agents.settle({0: ((0, 1),)})
+    agents.choose(0, [Placement(0, 0, 1)], 99 / 199)
+    (agent,) = agents._of.values()
+    assert isinstance(agent, Learner)
+    assert agent.noise == (1.0, 1.0)
+
+
 def test_numbers_of_gpus_are_the_best_of_all() -> None:
     value = np.array([[0, 3, 5, 5.5, 5.6], [0, 4, 4.5, 7, 7.1], [-1, 1, 2, 2.5, 4.0]])
     best = max(
@@ -172,6 +190,14 @@ def test_beyond_a_node_a_job_of_pollux_has_whole_nodes() -> None:
     ]
     assert Pollux().divide(jobs, [Group(0, 2, 2)]) == [(0, 2), (0, 2)]
     assert Pollux().divide(jobs, [Group(0, 4, 1)]) == [(0, 3), (0, 1)]
+
+
+def test_a_job_of_pollux_on_nodes_of_four_has_four_gpus_or_eight() -> None:
+    """With 6 and 2 GPUs the speed-ups would be 5 and 1.9; with 4 and 4 they are 2 and 2."""
+    first = Fixed(0, 1, 1, 1, 2, 2, 5, 5, 5)
+    second = Fixed(0, 1, 1.9, 1.95, 2, 2, 2, 2, 2)
+    jobs = [Candidate(agent, 0, 0.0) for agent in (first, second)]
+    assert Pollux().divide(jobs, [Group(0, 4, 2)]) == [(0, 4), (0, 4)]
 
 
 @pytest.mark.parametrize(("age_s", "gpus"), [(30.0, 1), (3000.0, 2)])
@@ -229,6 +255,8 @@ def test_jobs_that_span_nodes_keep_apart() -> None:
     assert plan == {0: ((0, 4), (1, 2)), 2: ((2, 4),), 1: ((1, 2),)}
     plan = place_apart({0: 6, 1: 6}, {}, {0: 4, 1: 4, 2: 4}, more)
     assert plan == {0: ((0, 4), (1, 2)), 1: ((2, 4),)}
+    running = {0: ((0, 4), (1, 2))}
+    assert place_apart({0: 6, 1: 6}, running, {0: 4, 1: 4, 2: 4}, more) == plan
 
 
 def test_a_job_has_fewer_gpus_where_it_expects_nothing_from_more() -> None:
@@ -250,6 +278,28 @@ def test_a_job_keeps_its_nodes_while_its_number_of_gpus_stays() -> None:
 def test_configurations_of_sia() -> None:
     assert configurations(4, 3).tolist() == [1, 2, 4, 8, 12]
     assert configurations(8, 1).tolist() == [1, 2, 4, 8]
+
+
+@pytest.mark.parametrize(("age_s", "gpus"), [(30.0, 1), (3000.0, 2)])
+def test_a_young_job_of_sia_stays_where_it_is(age_s: float, gpus: int) -> None:
+    """A move leaves 30 / 60 of 1.5 times the goodput, or 3000 / 3030; without one it is 1."""
+    job = Candidate(Fixed(0.0, 1.0, 1.5, starts=1), 1, age_s)
+    assert Sia().divide([job], [Group(0, 2, 1)]) == [(0, gpus)]
+
+
+@pytest.mark.parametrize("node_type", [0, 1])
+def test_sia_leaves_a_job_on_its_type_where_another_is_alike(node_type: int) -> None:
+    job = Candidate(Fixed(0.0, 1.0, starts=1), 1, 1000.0, node_type)
+    assert Sia().divide([job], [Group(0, 1, 1), Group(1, 1, 1)]) == [(node_type, 1)]
+
+
+@pytest.mark.parametrize(("lambda_n", "gpus"), [(1.1, 1), (0.9, 0)])
+def test_a_job_of_sia_runs_where_that_costs_less_than_to_have_no_gpus(
+    lambda_n: float, gpus: int
+) -> None:
+    """On one GPU the term of p = -0.5 is 1, that of no GPU is lambda_n."""
+    job = Candidate(Fixed(0.0, 1.0), 0, 1000.0)
+    assert Sia(p=-0.5, lambda_n=lambda_n).divide([job], [Group(0, 1, 1)]) == [(0, gpus)]
 
 
 def test_sia_gives_nothing_to_a_job_that_can_run_nowhere() -> None:

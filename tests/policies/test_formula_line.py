@@ -1,6 +1,7 @@
 """The formula that `schedlab run` prints beside a queue of the textbooks."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -16,10 +17,14 @@ from simulator.statistics import Streams, steady_state_mean
 from simulator.workloads.poisson import gaps_cv2, poisson_jobs
 
 
-def scenario(policy: str, gpus: int = 1, **jobs: object) -> Scenario:
+def scenario(
+    policy: str, gpus: int = 1, features: Mapping[str, object] | None = None, **jobs: object
+) -> Scenario:
     workload = {"kind": "poisson", "num_jobs": 400, "arrival_rate_per_h": 0.6 * gpus, **jobs}
     cluster = {"kind": "nodes", "num_nodes": 1, "gpus_per_node": gpus}
-    return Scenario.model_validate({"policy": policy, "workload": workload, "cluster": cluster})
+    return Scenario.model_validate(
+        {"policy": policy, "workload": workload, "cluster": cluster, **(features or {})}
+    )
 
 
 RATE = 0.6 / 3600
@@ -90,6 +95,7 @@ def test_no_line_where_no_formula_holds():
         scenario("fifo", num_gpus=[1, 2], gpus=4),
         scenario("sjf", 2),
         scenario("srpt", 4),
+        scenario("fifo", features={"checkpoints": {"interval_s": 600.0, "cost_s": 60.0}}),
     ):
         assert formula_line(made, run(made)) == ""
     full = scenario("fifo", arrival_rate_per_h=1.2, num_jobs=100)

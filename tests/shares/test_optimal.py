@@ -385,6 +385,15 @@ def test_jobs_that_would_end_too_late_must_have_rounds():
     assert plan.tolist() == [1, 3]
 
 
+def test_rounds_that_are_due_are_counted_in_gpus():
+    """Both jobs need the whole window of 4 rounds on 2 GPUs: of 8 GPU-rounds the first has 4, the second, of two GPUs, 2 rounds."""
+    ones = np.ones(2)
+    active = Active(
+        ones[:, None] / 100, np.array([1, 2]), np.array([2]), ones, ones, np.array([99.0, 99.0])
+    )
+    assert due_rounds(active, 1.0, 1, Window(rounds=4, round_s=10.0)).tolist() == [4, 2]
+
+
 def test_all_jobs_run_where_there_is_room():
     active = some_jobs(2, n=2, types=1)
     for policy in (

@@ -10,7 +10,7 @@ from policies import make_policy
 from policies.shares import Active, ShareRounds
 from simulator import Cluster, FixedDuration, InputError, NodeType, Workload, simulate
 from simulator.entry import DecisionPoints
-from simulator.features.failures import Failures, Outages
+from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.tenants import Tenants
 from simulator.laws import Deterministic
 
@@ -183,6 +183,15 @@ def test_a_job_larger_than_any_type_is_refused_in_one_line():
     machines = Cluster(node_types=types, num_nodes=2, node_type_of=[0, 1])
     with pytest.raises(InputError, match="job 'j0' runs on no type of GPU by itself"):
         simulate(workload([100.0], [4]), machines, make_policy("gandiva-fair"))
+
+
+def test_a_job_that_was_stopped_within_its_round_has_received_the_time_until_then():
+    """j0 and j1 have had 120 s each, j2 30 s when the node fails at 270 s: it runs on at 280 s, 120 s at least."""
+    cause = Outages(Deterministic(270.0), Deterministic(10.0), [(0,)])
+    failures = Failures([cause], Checkpoints(0.0))
+    jobs = workload([1000.0, 1000.0, 150.0], [2, 2, 2])
+    result = simulate(jobs, cluster(nodes=1), make_policy("gandiva-fair"), features=[failures])
+    assert result.completion_s[2] == 400.0
 
 
 def test_nodes_that_are_down_are_left_out():

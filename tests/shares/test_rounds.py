@@ -379,6 +379,14 @@ def test_jobs_without_a_share_fill_idle_gpus():
         assert sorted(chosen.unit for chosen in r.choose()) == expected
 
 
+def test_a_job_fills_no_type_on_which_it_cannot_run():
+    r = rounds(capacity=(1, 1), fill_idle=True)
+    r.submit(0, 1)
+    r.submit(1, 1, [True, False])
+    r.reset(0.0, {0: (1.0, 0.0), 1: (0.0, 0.0)})
+    assert [chosen[:2] for chosen in r.choose()] == [(0, 0)]
+
+
 def test_jobs_without_a_share_may_fill_a_type_before_the_next_is_served():
     """Two types of one GPU each; job 0 has a share of the second type alone, job 1 of none."""
     for by_type, expected in ((False, [(1, 0), (0, 1)]), (True, [(0, 0), (1, 1)])):

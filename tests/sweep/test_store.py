@@ -62,6 +62,15 @@ def test_of_a_run_that_is_stored_twice_the_first_result_is_kept(store):
     assert contents == [(b"1",)]
 
 
+def test_a_result_that_is_shared_took_no_time_again(store):
+    first, second = draws(2)
+    store.record([Report(first.key, "done", {"x": 1}, seed_used=False, cpu_s=3.0, wall_s=4.0)])
+    store.share(first.key, [second.key])
+    run = store.run(second.key)
+    assert (run.scalars, run.cpu_s, run.wall_s) == ({"x": 1}, 0.0, 0.0)
+    assert store.recover() == 0
+
+
 def test_a_batch_is_kept_as_a_whole_or_not_at_all(store):
     first, second = draws(2)
     with pytest.raises(sqlite3.IntegrityError):
@@ -120,6 +129,20 @@ def test_tables_of_workers_elsewhere_are_written_by_the_store(store):
     results = Results(store, [task])
     pd.testing.assert_frame_equal(results.outcome(task).tables["values"], table)
     assert results.table("values")["seed"].tolist() == [0, 0]
+
+
+def test_seeds_of_results_are_sorted(store):
+    done = [Task("sweep_functions:draw", {"seed": seed}) for seed in (8, 1)]
+    store.record([Report(task.key, "done") for task in done])
+    assert Results(store, done).seeds == (1, 8)
+
+
+def test_failed_runs_of_another_sweep_are_not_forgotten(store):
+    here, other = draws(2)
+    store.plan([here])
+    store.record([Report(task.key, "failed", error="E") for task in (here, other)])
+    assert store.forget_failed() == 1
+    assert set(store.states()) == {other.key}
 
 
 def test_results_select_and_skip(store):

@@ -117,6 +117,23 @@ def test_seeds_that_change_nothing_are_one_replication(tmp_path):
     assert table["mean"].tolist() == [1.0, 1.5, 0.5, 7.0, 7.0, 0.0]
 
 
+def test_a_difference_from_a_policy_without_chance_has_all_replications(tmp_path):
+    """The first policy gives the same under all seeds, the second does not."""
+    tasks, reports = [], []
+    for seed, cost in enumerate([3.0, 5.0, 7.0]):
+        for policy, value in (("a", 1.0), ("b", cost)):
+            labels = {"policy": policy, "seed": seed}
+            tasks.append(Task("sweep_functions:draw", labels, labels, fixed_jobs=True))
+            is_random = policy == "b"
+            reports.append(Report(tasks[-1].key, "done", {"cost": value}, seed_used=is_random))
+    with Store(tmp_path / "out", create=True) as store:
+        store.plan(tasks)
+        store.record(reports)
+        table = Summary.of(store, ["cost"]).table
+    assert table["replications"].tolist() == [1, 3, 3]
+    assert table["mean"].tolist() == [1.0, 5.0, 4.0]
+
+
 def test_formats(tmp_path):
     folder = swept(tmp_path / "out")
     for format in ("csv", "parquet", "json", "latex"):

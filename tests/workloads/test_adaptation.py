@@ -204,6 +204,14 @@ def test_due_dates_lie_where_the_law_says(law):
     assert 0.3 < place.mean() < 0.7
 
 
+def test_due_dates_of_a_curve_count_from_its_largest_speed():
+    """100 s on one GPU, at most four times as fast: twice the least time is 50 s."""
+    curve = SpeedupCurve(np.array([100.0]), np.array([0]), [lambda k: np.minimum(k, 4.0)])
+    jobs = Workload(["a"], [10.0], curve)
+    found = added(Rules(due="factor:2,2"), Cluster.rental_pool(), jobs).workload
+    assert found.due_s.tolist() == pytest.approx([60.0])
+
+
 def test_no_due_dates_and_no_weights():
     jobs = added(Rules(due="none", weights="none"), jobs=added(Rules(due="factor:2,2")).workload)
     assert np.isinf(jobs.workload.due_s).all()

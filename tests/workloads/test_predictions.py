@@ -46,6 +46,8 @@ def test_noise_by_job_is_one_factor_of_mean_one():
     ratio = predicted(jobs, Predictions(noise=0.3), Streams(1)).performance.duration_s / 100
     assert ratio.mean() == pytest.approx(1, abs=0.01)
     assert ratio.std() == pytest.approx(0.3, rel=0.03)
+    wide = predicted(jobs, Predictions(noise=1.0), Streams(1)).performance.duration_s / 100
+    assert wide.std() == pytest.approx(1.0, rel=0.1)
     table = elastic()
     by_job = predicted(table, Predictions(noise=0.3), Streams(1)).performance.times_s
     with np.errstate(invalid="ignore"):

@@ -187,7 +187,7 @@ class NodeOutages(Feature):
         while True:
             down_s = up_s + cause.time_to(rng)
             if notice_s > 0:
-                yield clock.at(max(up_s, down_s - notice_s), Order.OUTAGE)
+                yield clock.at(down_s - notice_s, Order.OUTAGE)
                 self._give_notice(cause, group, down_s)
             yield clock.at(down_s, Order.OUTAGE)
             self.go_down(cause.name, group)
