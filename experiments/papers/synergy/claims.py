@@ -595,9 +595,6 @@ def splits(results: Results) -> Iterator[Claim]:
         if panel == "c":
             why = _by_seed(part, "greedy", "proportional")
             yield PAGE.row("splits.greedy", gain(part, "greedy", "proportional"), why, **words)
-        elif panel == "b":
-            why = f"by split of image, language and speech jobs it is {_greedy_by_split(table)}"
-            yield PAGE.row("splits.tune-greedy", gain(part, "greedy"), why, **words)
         yield PAGE.row("splits.tune", gain(part), _by_seed(part, "proportional", "tune"), **words)
 
 
@@ -609,14 +606,6 @@ def _by_seed(table: Table, base: str, over: str) -> str:
         f"{m} {of.min():.1f} to {of.max():.1f} h" for m, of in zip((base, over), both, strict=True)
     )
     return f"by seed {found.min():.2f} to {found.max():.2f}, {listed}; {UNKNOWN}"
-
-
-def _greedy_by_split(table: Table) -> str:
-    """Greedy over tune of each split, which names image, language and speech jobs in percent."""
-    return ", ".join(
-        f"{gain(table[table['split'] == split], 'greedy').mean:.2f} at {split}"
-        for split in (W1, "33-33-33", W2)
-    )
 
 
 def settled(values: Table) -> Estimate:
