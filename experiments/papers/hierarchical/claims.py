@@ -355,6 +355,9 @@ def server_in_system(results: Results) -> Iterator[Claim]:
         why = f"per 1,000 s {rate.mean():.2f} requests and {expected:.2f} submissions; {_by_h(results)}"
         labels = () if h == "full hour" else VARIANT
         yield PAGE.row("requests", ratio, why, labels=labels, **words)
+        if h == "no H":  # every request is a submission or a completion
+            done = student((rate / expected - 1).to_numpy())
+            yield PAGE.row("completions", done, why, num_nodes=num_nodes)
 
 
 def _by_h(results: Results) -> str:

@@ -193,7 +193,7 @@ def _ratios(results: Results, base: Table, swept: Table) -> Table:
     "Figure 13: big-data schedulers",
     "DRF and Tetris with whole demands held to the end, and with demands tuned in each round; "
     "single-GPU jobs, 9 per hour. Right: static over tuned demands, and where it ran the pair of the released simulator on its "
-    "own draw, greedy placed anew in each round over tune, at 7.5 and 8 jobs/h (stars). Load and GPU demands of the paper's "
+    "own draw, greedy placed anew in each round over tune, at the loads beside the stars. Load and GPU demands of the paper's "
     "figure are not printed; its ratios are those of 50-0-50." + AVERAGES,
 )
 def figure_13(results: Results) -> Drawn:

@@ -150,9 +150,8 @@ def _draws(scale: Scale) -> list[Task]:
     def as_is(config: dict[str, Any]) -> None:
         """The file has the size."""
 
-    return [
-        *_runs("draws", own, whole), *_runs("draws", other, smaller), *_runs("released", at_size, as_is),
-    ]  # fmt: skip
+    theirs = [*_runs("released", at_size, as_is), *_runs("released_opt", at_size, as_is)]
+    return [*_runs("draws", own, whole), *_runs("draws", other, smaller), *theirs]
 
 
 def _shorten_draw(config: dict[str, Any], length: tuple[int, int, int], servers: int) -> None:
@@ -203,10 +202,9 @@ def _runs(
 
 
 def _cost_s(columns: Labels) -> float:
-    if columns["study"] == "released":
-        return 50.0 if columns["mechanism"] == "opt" else 200.0
-    if columns["study"] == "overload":
-        return 100.0
+    whole = {"released": 200.0, "released_opt": 50.0, "overload": 100.0}
+    if columns["study"] in whole:
+        return whole[str(columns["study"])]
     if columns["study"] == "draws":
         return 18.0 if columns["seed"] == PAPER_DRAW else 1.0
     return 5.0 if columns["mechanism"] == "opt" else 1.0
