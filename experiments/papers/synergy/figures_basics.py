@@ -7,13 +7,14 @@ from typing import Any
 import pandas as pd
 
 from experiments.papers.synergy.page import PAGE
-from experiments.papers.synergy.panels import AVERAGES, NAMES, load_panel, over_load
+from experiments.papers.synergy.panels import AVERAGES, NAMES, load_panel, over_load, stars
 from experiments.papers.synergy.tables import (
     Table,
     cells,
     fifo,
     gains,
     profiles,
+    their_hours,
     windows,
 )
 from experiments.pictures import plots
@@ -29,14 +30,18 @@ Points = tuple[tuple[float, float], ...]
     "figure_1",
     "Figure 1: average JCT over load",
     "Above: average job completion time over load. Below: how many times that of each mechanism the average "
-    "of GPU-proportional is, trace by trace. The paper's are the largest over loads." + AVERAGES,
+    "of GPU-proportional is, trace by trace. The paper's are the largest over loads. Stars: the authors' draw and rules. Right, "
+    "dotted: the released rules, to where jobs ask for 130 % of the GPUs." + AVERAGES,
 )
 def figure_1(results: Results) -> Drawn:
     figure, axes = plots.canvas(2, 2, width=5.2, height=3.3)
-    multi = cells(results, "orderings", ordering="srtf")
+    multi = cells(results, "orderings", ordering="las")
+    far = cells(results, "overload", ordering="las", gpu_law="philly")
+    theirs = their_hours(results)
+    names = {**NAMES, "far": "Synergy-Tune, released rules"}
     shown = [
         ("FIFO, single-GPU jobs", fifo(results), "single"),
-        ("SRTF, jobs of up to 16 GPUs", multi, "multi"),
+        ("LAS, jobs of up to 16 GPUs", multi, "multi"),
     ]
     for above, below, (title, table, name) in zip(axes[:2], axes[2:], shown, strict=True):
         load_panel(above, table, title)
@@ -44,15 +49,19 @@ def figure_1(results: Results) -> Drawn:
             gains(table, ["load"], over=over).assign(mechanism=over)
             for over in ("tune", "opt") if over in set(table["mechanism"])
         ]  # fmt: skip
+        if name == "multi":
+            parts.append(gains(far, ["load"]).assign(mechanism="far"))
         drawn = plots.lines(
-            below, pd.concat(parts), "load", "ratio", "mechanism", NAMES, geometric=True
-        )
-        plots.paper_line(below, PAGE[name].low, "")
-        printed = f"paper (dashed): {PAGE[name].printed}"
-        over_load(below, drawn, "proportional / mechanism", printed)
-    plots.legend_below(figure, axes[0], 3)
-    data = pd.concat([table for _, table, _ in shown])
-    kept = ["ordering", "mechanism", "load", "seed", "mean_jct_h"]
+            below, pd.concat(parts), "load", "ratio", "mechanism", names, geometric=True,
+            dashed=["far"],
+        )  # fmt: skip
+        plots.paper_line(below, PAGE[name].low, "paper, largest over loads")
+        over_load(below, drawn, "proportional / mechanism", f"paper (dashed): {PAGE[name].printed}")
+    stars(axes[0], [9.0] * len(theirs), list(theirs), "authors' draw")
+    stars(axes[2], [9.0], [theirs["proportional"] / theirs["tune"]], "authors' draw")
+    plots.legends_below(figure, axes[0], axes[3], (2, 2))
+    data = pd.concat([*(table for _, table, _ in shown), far])
+    kept = ["ordering", "mechanism", "released", "load", "seed", "mean_jct_h"]
     return Drawn(figure, data[kept], {"windows": windows(results, "single_gpu")})
 
 

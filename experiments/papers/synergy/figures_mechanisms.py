@@ -222,7 +222,7 @@ def figure_13(results: Results) -> Drawn:
 def _their_pairs(ax: Axes, results: Results, orderings: list[str]) -> None:
     """Greedy over tune on the authors' draw, as far as it ran."""
     try:
-        tables = {o: cells(results, "released", ordering=o) for o in orderings}
+        tables = {o: cells(results, "released", ordering=o, split=W2) for o in orderings}
     except NoRuns:
         return
     for i, (x, table) in enumerate(enumerate(tables.values())):

@@ -64,6 +64,22 @@ def cdf_panel(ax: Axes, table: Table, title: str) -> None:
                 linewidth=width)  # fmt: skip
     ax.set(xlabel="JCT, h", ylabel="part of the jobs", title=title)
     plots.log_ticks(ax, "x")
+    ax.legend(loc="lower right")
+
+
+def note(ax: Axes, text: str) -> None:
+    """What the paper says of a panel, in its upper left corner."""
+    ax.text(0.02, 0.98, text, transform=ax.transAxes, va="top", fontsize=8, color=PAPER)
+
+
+def stars(ax: Axes, x: Sequence[float], values: Sequence[float], label: str) -> None:
+    """Values of the authors' own draw, with their numbers."""
+    ax.plot(x, values, "*", color=PALETTE[5], markeredgecolor="black", markersize=12, label=label)
+    for at, value in zip(x, values, strict=True):
+        ax.annotate(
+            f"{value:.3g}", (at, value), (-8, 0), textcoords="offset points", ha="right", va="center",
+            fontsize=8,
+        )  # fmt: skip
 
 
 def marks(ax: Axes, at: Sequence[float], names: Sequence[str], *, beside: bool = False) -> None:

@@ -230,6 +230,18 @@ def draws(results: Results, nodes: int) -> Table:
     return wide.assign(load_percent=loads, ratio=wide["proportional"] / wide["tune"])
 
 
+def their_hours(results: Results) -> Table:
+    """Hours of each mechanism on the authors' draw with their rules, as far as it ran at 16 servers."""
+    parts = [("draws", {"ratio": 3, "seed": PAPER_DRAW, "nodes": 16}), ("released_opt", {})]
+    tables = []
+    for study, labels in parts:
+        try:
+            tables.append(cells(results, study, **labels))
+        except NoRuns:
+            continue
+    return together(*tables).set_index("mechanism")["mean_jct_h"]
+
+
 def scale_of_draws(results: Results) -> tuple[int, int, int]:
     """First job of the window, one after the last, and servers of draws other than the paper's."""
     part = results.where("run_scenario", study="draws")
