@@ -1,8 +1,6 @@
 """Runs of the held-out evaluation: what is compared is the same instance, and no seed of the development."""
 
 import functools
-import re
-import subprocess
 from typing import Any
 
 import pandas as pd
@@ -71,34 +69,6 @@ def test_the_simulations_are_those_of_the_files():
     assert sorted(paper) == sorted(in_files)
     assert len(set(in_files)) == len(in_files) > 3000
     assert set(quick) < set(in_files)
-
-
-def test_the_commands_of_the_page_make_the_files_that_it_names(tmp_path):
-    """docs/foresight.md: the rows of its table of remedies, and the instance beside it."""
-    root = FOLDER.parents[2]
-    (tmp_path / "experiments").symlink_to(root / "experiments")
-    page = (root / "docs" / "foresight.md").read_text("utf-8")
-    for block in re.findall(r"^```bash\n(.*?)^```", page, re.S | re.M):
-        subprocess.run(["sh", "-ec", block], cwd=tmp_path, check=True)
-    runs = {
-        name: [task.columns() for task in read_sweep(tmp_path / f"{name}.toml")[1]]
-        for name in ("remedies", "seed_903")
-    }
-    errors, moves = ("", ", learned"), (300, 1800)
-    rows = {f"errors of 50 %{e}" for e in errors} | {f"moving takes {s} s" for s in moves}
-    assert {c["label"] for c in runs["remedies"]} == rows
-    assert {c["seed"] for c in runs["remedies"]} == {2001, 2002, 2003, 2004, 2005}
-    asked = {"greedy", "local-search", "milp", "foresight"}
-    asked |= {"greedy@hysteresis", "foresight@hysteresis"}
-    assert {c["policy"] for c in runs["remedies"]} == asked
-    assert {c["seed"] for c in runs["seed_903"]} == {903}
-    configs = [task.config for task in read_sweep(tmp_path / "seed_903.toml")[1]]
-    assert {c["workload"]["arrivals"] for c in configs} == {"high"}
-    for family in ("hierarchical", "2021"):
-        found = read_sweep(tmp_path / f"late_{family}.toml")[1]
-        late = next(t for t in found if t.columns()["label"] == "late")
-        as_in_the_proof = scenarios()[f"{family}-5"] | {"seed": 2001, "policy": "greedy"}
-        assert late.config == as_in_the_proof | {"server": late.config["server"]}
 
 
 def test_the_example_is_a_run_of_the_proof():
