@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from experiments.papers.synergy.page import PAGE
-from experiments.papers.synergy.panels import AVERAGES, NAMES, load_panel, over_load, stars
+from experiments.papers.synergy.panels import AVERAGES, NAMES, load_panel, note, over_load, stars
 from experiments.papers.synergy.tables import (
     Table,
     cells,
@@ -43,6 +43,8 @@ def figure_1(results: Results) -> Drawn:
         ("FIFO, single-GPU jobs", fifo(results), "single"),
         ("LAS, jobs of up to 16 GPUs", multi, "multi"),
     ]
+    stars(axes[0], [9.0] * len(theirs), list(theirs), "authors' draw")
+    stars(axes[2], [9.0], [theirs["proportional"] / theirs["tune"]], "authors' draw")
     for above, below, (title, table, name) in zip(axes[:2], axes[2:], shown, strict=True):
         load_panel(above, table, title)
         parts = [
@@ -57,8 +59,7 @@ def figure_1(results: Results) -> Drawn:
         )  # fmt: skip
         plots.paper_line(below, PAGE[name].low, "paper, largest over loads")
         over_load(below, drawn, "proportional / mechanism", f"paper (dashed): {PAGE[name].printed}")
-    stars(axes[0], [9.0] * len(theirs), list(theirs), "authors' draw")
-    stars(axes[2], [9.0], [theirs["proportional"] / theirs["tune"]], "authors' draw")
+    axes[3].set_xticks(range(3, 8), range(3, 8))
     plots.legends_below(figure, axes[0], axes[3], (2, 2))
     data = pd.concat([*(table for _, table, _ in shown), far])
     kept = ["ordering", "mechanism", "released", "load", "seed", "mean_jct_h"]
@@ -195,14 +196,19 @@ def figure_5(results: Results) -> Drawn:
                              markersize=7, linestyle="none")  # fmt: skip
     for ax, title, xlabel in zip(
         axes,
-        ("over memory", "over CPUs, at 250 GB"),
+        ("over memory (1: 3 CPUs, 62.5 GB)", "over CPUs, at 250 GB"),
         ("memory per GPU, GB", "CPUs per GPU"),
         strict=True,
     ):
         ax.plot([], [], "o", color=PAPER, label="published, given to the fit")
         ax.plot([], [], "o", color=PAPER, markerfacecolor="none", label="published, left out")
-        ax.set(xlabel=xlabel, ylabel="throughput, 3 CPUs and 62.5 GB: 1", title=title)
+        ax.set(xlabel=xlabel, ylabel="relative throughput", title=title)
         ax.set_ylim(0, None)
+    worst = 100 * memory["error"].abs().max()
+    note(
+        axes[0],
+        f"worst error at points left out: {worst:.1f} %; paper: {PAGE['profile-error'].printed}",
+    )
     plots.legends_below(figure, axes[0], axes[1])
     data = held_out[held_out["model"].isin(["alexnet", "resnet18"])]
     return Drawn(figure, data, {"printed": PAGE["profile-error"].printed})

@@ -104,7 +104,7 @@ def _speedups(ax: Axes, speedup: Table) -> None:
     printed = PAGE["philly-speedup"]
     ax.axvline(printed.low, color=PAPER, linestyle="--", linewidth=1.2)
     ax.set(xlabel="speed-up (JCT proportional / tune)", ylabel="part of the jobs")
-    ax.set(title="SRTF: each job")
+    ax.set(title="SRTF: each job", yticks=np.linspace(0, 1, 6))
     note(ax, f"dashed: paper, {printed.printed}; largest here: {speedup['ratio'].max():.1f}")
     plots.log_ticks(ax, "x")
 
@@ -185,6 +185,7 @@ def several_gpus(results: Results, ordering: str, load: float) -> Drawn:
     every = jobs(results, "orderings", ordering=ordering, load=load)
     figure, axes = plots.canvas(1, 3, width=4.6)
     load_panel(axes[0], table, f"{ordering.upper()}, jobs of up to 16 GPUs")
+    axes[0].legend(loc="lower right")
     _, most = largest(table)
     printed = PAGE["multi"].printed
     note(axes[0], f"proportional over tune, largest over loads:\n{most.mean:.2f}; paper: {printed}")
@@ -263,8 +264,8 @@ def figure_9(results: Results) -> Drawn:
         xlabel="mechanism",
         ylabel="average JCT, h",
         title="all mechanisms, 9 jobs/h",
-        ylim=(0, None),
     )
+    from_zero(axes[1])
     cdf_panel(axes[2], jobs(results, "single_gpu", load=OVERLOAD), "9 jobs/h")
     plots.legends_below(figure, axes[0], axes[1], (3, 1))
     kept = ["mechanism", "load", "seed", "mean_jct_h", "p95_jct_h", "p99_jct_h"]

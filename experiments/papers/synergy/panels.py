@@ -62,13 +62,15 @@ def cdf_panel(ax: Axes, table: Table, title: str) -> None:
         part = np.arange(1, len(hours) + 1) / len(hours)
         ax.step(hours, part, where="post", color=COLOURS[mechanism], label=NAMES[mechanism],
                 linewidth=width)  # fmt: skip
-    ax.set(xlabel="JCT, h", ylabel="part of the jobs", title=title)
+    ax.set(xlabel="JCT, h", ylabel="part of the jobs", title=title, yticks=np.linspace(0, 1, 6))
     plots.log_ticks(ax, "x")
     ax.legend(loc="lower right")
 
 
 def note(ax: Axes, text: str) -> None:
-    """What the paper says of a panel, in its upper left corner."""
+    """What the paper says of a panel, above what is drawn there."""
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, high + 0.15 * (high - low))
     ax.text(0.02, 0.98, text, transform=ax.transAxes, va="top", fontsize=8, color=PAPER)
 
 
