@@ -185,7 +185,6 @@ def several_gpus(results: Results, ordering: str, load: float) -> Drawn:
     every = jobs(results, "orderings", ordering=ordering, load=load)
     figure, axes = plots.canvas(1, 3, width=4.6)
     load_panel(axes[0], table, f"{ordering.upper()}, jobs of up to 16 GPUs")
-    axes[0].legend(loc="lower right")
     _, most = largest(table)
     printed = PAGE["multi"].printed
     note(axes[0], f"proportional over tune, largest over loads:\n{most.mean:.2f}; paper: {printed}")
@@ -202,6 +201,7 @@ def several_gpus(results: Results, ordering: str, load: float) -> Drawn:
             )
         else:
             note(ax, "paper: no number")
+    plots.legends_below(figure, axes[0], axes[1], (3, 3))
     words = {"windows": windows(results, "orderings", ordering=ordering), "printed": printed}
     kept = ["ordering", "mechanism", "load", "seed", "mean_jct_h", "p95_jct_h"]
     return Drawn(figure, table[kept], words)
@@ -267,7 +267,8 @@ def figure_9(results: Results) -> Drawn:
     )
     from_zero(axes[1])
     cdf_panel(axes[2], jobs(results, "single_gpu", load=OVERLOAD), "9 jobs/h")
-    plots.legends_below(figure, axes[0], axes[1], (3, 1))
+    plots.legends_below(figure, axes[0], axes[2])
+    plots.legend_below(figure, axes[1], 1)
     kept = ["mechanism", "load", "seed", "mean_jct_h", "p95_jct_h", "p99_jct_h"]
     return Drawn(figure, table[kept], {"windows": windows(results, "single_gpu"), **_overload()})
 

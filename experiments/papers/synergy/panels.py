@@ -64,7 +64,6 @@ def cdf_panel(ax: Axes, table: Table, title: str) -> None:
                 linewidth=width)  # fmt: skip
     ax.set(xlabel="JCT, h", ylabel="part of the jobs", title=title, yticks=np.linspace(0, 1, 6))
     plots.log_ticks(ax, "x")
-    ax.legend(loc="lower right")
 
 
 def note(ax: Axes, text: str) -> None:
