@@ -116,7 +116,7 @@ def figure_3(results: Results, scenario: int) -> Drawn:
         f"means and 95 % intervals over {_seeds_by_method(runs[runs['method'].isin(SHOWN)])}, left at the "
         f"{RATES['measured']}, right at the {RATES['node']}. FIFO, EDF and PS are one line, the mean of the "
         f"three: they cost the same in {_share_of_equal_rivals(runs)} runs. The saving is by mean costs at each N; its mean "
-        f"over N is what the paper prints (dashed) and the rows judge. The text of the paper assigns this scenario to its Figure "
+        f"over N is what the paper prints (dash-dotted) and the rows judge. The text of the paper assigns this scenario to its Figure "
         f"{4 - scenario}, the caption there is that of the other scenario."
     )
     runs = _rivals_as_one(runs)
@@ -142,6 +142,8 @@ def figure_3(results: Results, scenario: int) -> Drawn:
         plots.log_ticks(ax)
     means = pd.concat(rows).query("quantity == 'total_cost'")["mean"]
     axes[2].set_ylim(0.5 * float(means.min()), 2 * float(means.max()))
+    saved = pd.concat(rows).query("quantity == 'saved'")["mean"]
+    axes[4].set_ylim(min(0.0, 1.1 * float(saved.min())), 104)
     for ax, rates in zip(axes[:2], RATES.values(), strict=True):
         ax.set_title(rates)
     for ax in axes[-2:]:
@@ -167,8 +169,8 @@ def _saved(ax: Axes, costs: pd.DataFrame, printed: float) -> pd.DataFrame:
         f"mean over N: {saved.mean():.1f} %", (saved.index[-1], saved.mean()), (0, 3), ha="right",
         textcoords="offset points", fontsize=8,
     )  # fmt: skip
-    plots.paper_line(ax, printed, f"paper: {printed:g} % saved on average")
-    ax.set_ylim(0, 104)
+    label = f"paper: {printed:g} % saved on average"
+    ax.axhline(printed, color=plots.PAPER, linestyle="-.", label=label)
     return pd.DataFrame(
         {"num_nodes": saved.index, "mean": saved.to_numpy(), "method": RG, "quantity": "saved",
          "rates": costs["rates"].iloc[0]}
