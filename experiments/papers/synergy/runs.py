@@ -41,7 +41,7 @@ OVERLOAD = 9.0
 SERVERS: dict[Scale, int] = {"quick": 4, "paper": 16}
 PHILLY_SERVERS: dict[Scale, int] = {"quick": 16, "paper": 64}
 PHILLY_LOAD = 27.0
-"""Jobs an hour, for 64 servers, at which rows are judged; others are drawn."""
+"""Jobs an hour, for 64 servers, of Figure 6."""
 
 SEEDS: dict[str, dict[Scale, int]] = {
     "printed": {"quick": 5, "paper": 20},
@@ -115,9 +115,6 @@ def _group(name: str, columns: Labels) -> str:
     if name == "splits":
         printed = load == 5.5 or (load == 3 and columns["split"] == W2)
         return "few" if printed else "later" if load in (4, 5) else "shown"
-    if name == "philly" and load != PHILLY_LOAD:
-        drawn = "shown" if load == 35 else "later"
-        return drawn if mechanism == "proportional" else "none"
     if name == "timelines":
         return "one"
     if name == "overload":

@@ -261,7 +261,7 @@ def load_percent(seed: int, last: int, nodes: int) -> float:
     return float(100 * drawn.performance.duration_s.sum() / (drawn.submit_s[-1] * 8 * nodes))
 
 
-# -- Table 5, windows ---------------------------------------------------------------------------
+# -- Table 5 ---------------------------------------------------------------------------
 
 
 def deployment(results: Results) -> Table:
@@ -274,22 +274,6 @@ def deployment(results: Results) -> Table:
         for trace, of_trace in metrics.items()
     ]
     return pd.concat(parts, ignore_index=True)
-
-
-@kept
-def by_window(results: Results) -> Table:
-    """Mean JCT of jobs in eight equal stretches of the traces at 9 jobs/h, FIFO, single GPU."""
-    table = jobs(results, "single_gpu", whole=True, load=OVERLOAD)
-    end = (
-        results.where("run_scenario", study="single_gpu", load=OVERLOAD)
-        .tasks[0]
-        .config["window"][1]
-    )
-    length = -(-end // 8)
-    table = table[table["job"] < length * 8]
-    table = table.assign(first_job=table["job"] // length * length)
-    means = table.groupby(["mechanism", "seed", "first_job"])["jct_h"].mean()
-    return means.rename("mean_jct_h").reset_index()
 
 
 # -- use of the cluster ------------------------------------------------------------------------
