@@ -122,7 +122,7 @@ def figure_3(results: Results, scenario: int) -> Drawn:
     runs = _rivals_as_one(runs)
     figure, axes = plots.canvas(5, 2, width=5.2, height=2.4, sharex=True, sharey="row")
     names = {RIVALS: "FIFO, EDF and PS", **{method: LABELS[method] for method in SHOWN[3:]}}
-    rows = []
+    rows: list[pd.DataFrame] = []
     for k, ((value, what), rates) in enumerate(itertools.product(PANELS.items(), RATES)):
         ax, part = axes[k], runs[runs["rates"] == rates]
         ax.set(xlabel="", ylabel=what if rates == "measured" else "")

@@ -59,7 +59,7 @@ def figure_1(results: Results) -> Drawn:
         )  # fmt: skip
         plots.paper_line(below, PAGE[name].low, "paper, largest over loads")
         over_load(below, drawn, "proportional / mechanism", f"paper (dashed): {PAGE[name].printed}")
-    axes[3].set_xticks(range(3, 8), range(3, 8))
+    axes[3].set_xticks(range(3, 8), list("34567"))
     plots.legends_below(figure, axes[0], axes[3], (2, 2))
     data = pd.concat([*(table for _, table, _ in shown), far])
     kept = ["ordering", "mechanism", "released", "load", "seed", "mean_jct_h"]
