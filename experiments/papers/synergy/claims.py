@@ -175,7 +175,12 @@ def table_5(results: Results) -> Iterator[Claim]:
         over = 100 * (of["tune"] / of["opt"] - 1)
         better = 100 * (of["tune-by-gpus"] / of["opt"] - 1)
         why = f"{SORTED}; sorted by GPUs, spare shares regranted, it is {better:.1f} %"
-        yield PAGE.row("table-5-over-opt", over, why, exact=ONE_TRACE, what=what)
+        if metric == "makespan":  # the jobs of the other two are not public
+            yield PAGE.row("table-5-over-opt", over, why, exact=ONE_TRACE, what=what, rules="")
+            both = [round(PAGE[f"released.makespan.{m}"].low * 12) for m in ("tune", "opt")]
+            yield PAGE.row("table-5-over-opt", 100 * (both[0] / both[1] - 1), why, labels=AUTHORS, what=what,
+                           rules=", the released simulator itself",
+                           exact=f"it gives {both[0]} and {both[1]} rounds of 5 minutes")  # fmt: skip
         text = f"{what}, tune sorted by GPUs, spare shares regranted, over opt"
         yield PAGE.new("Section 5.2", text, better, "%", f"{APART}; no interval: {ONE_TRACE}")
 
