@@ -4,8 +4,8 @@ python -m benchmarks.released_methods FACTS OUT
 
 FACTS is a folder with ``gpuaas/instances`` in the authors' formats and ``gpuaas/baseline.csv``, what
 their program gave on them. Writes ``released_methods.csv`` and ``.png`` into OUT: the cost of each
-of our seeds over theirs, and the 95 % interval of the mean ratio. Their program and ours draw other
-random numbers, so that only the distributions can agree. "rebuilt" is their local search with all
+of our seeds over theirs, and the 95 % interval of the mean ratio. The page of the thesis reads the table
+from its package. Their program and ours draw other random numbers, so that only the distributions can agree. "rebuilt" is their local search with all
 that it does, also what no cluster could do (`benchmarks.released_search`); it takes fewer seeds.
 """
 

@@ -159,7 +159,7 @@ def draw_paper(paper: Paper, tasks: Sequence[Task], scale: str, out: str) -> lis
     """
     import hashlib
 
-    from experiments.report.kept import write_results
+    from experiments.report.kept import digest, write_results
     from experiments.report.site import write_page, write_site
     from experiments.sweep.results import Results
     from experiments.sweep.store import Store
@@ -170,7 +170,7 @@ def draw_paper(paper: Paper, tasks: Sequence[Task], scale: str, out: str) -> lis
         versions = "".join(sorted({task.code for task in results.tasks}))
         code = hashlib.sha256(versions.encode()).hexdigest()[:12]
         write_results(results, Path(out) / paper.name)
-        write_page(Path(out), replace(page, code=code))
+        write_page(Path(out), replace(page, code=code, digest=digest(Path(out) / paper.name)))
     write_site(Path(out), scale, papers())
     return list(page.problems)
 
@@ -190,7 +190,7 @@ def redraw(names: Sequence[str], *, scale: str, kept: Path, out: Path | None = N
         Unknown paper or scale; nothing is kept of a page; ``out`` is ``kept``.
     """
     from experiments.files import is_same
-    from experiments.report.kept import copy_kept, kept_results
+    from experiments.report.kept import copy_kept, digest, kept_results
     from experiments.report.site import read_pages, write_page
 
     folder = out or Path("results") / scale
@@ -207,7 +207,7 @@ def redraw(names: Sequence[str], *, scale: str, kept: Path, out: Path | None = N
         name = before.paper.name
         page = _page(before.paper, results, folder, left_out=[])
         copy_kept(kept / name, folder / name)
-        write_page(folder, replace(page, code=before.code))
+        write_page(folder, replace(page, code=before.code, digest=digest(folder / name)))
         print(
             f"{name}: {len(page.figures)} figures, {len(page.claims)} rows drawn again; "
             f"in {kept}: {len(before.figures)}, {len(before.claims)}"
@@ -248,12 +248,12 @@ def _page(paper: Paper, results: Results, out: Path, left_out: list[str] | None 
 
 
 def _came_out(page: Page) -> Iterator[str]:
-    """Counts of a paper's printed numbers by outcome, then one line for each that did not come out."""
+    """Counts of a paper's printed numbers by outcome and its digest, then one line for each that did not come out."""
     outcomes = Counter(one.outcome for one in page.printed)
     if not outcomes:
         return
     counted = ", ".join(f"{outcomes[name]} {name}" for name in OUTCOMES if outcomes[name])
-    yield f"{page.paper.name}: of {outcomes.total()} printed numbers {counted}"
+    yield f"{page.paper.name}: of {outcomes.total()} printed numbers {counted}; runs {page.digest or 'not kept'}"
     for one in page.printed:
         if one.outcome in ("undetermined", "excluded", "open"):
             row = one.row

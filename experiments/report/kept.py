@@ -9,6 +9,7 @@ Numbers have nine digits.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import shutil
 from collections import defaultdict
@@ -82,6 +83,11 @@ def write_results(results: Results, folder: Path) -> None:
     shutil.rmtree(folder / TABLES, ignore_errors=True)
     for name, made in results.tables.items():
         _write(made.copy(), folder / TABLES / f"{name}.parquet")
+
+
+def digest(folder: Path) -> str:
+    """Twelve hex digits of the kept runs, without what was measured on the machine: the same wherever they are computed."""
+    return hashlib.sha256(_read(folder / RUNS).to_csv(index=False).encode()).hexdigest()[:12]
 
 
 def copy_kept(folder: Path, to: Path) -> None:

@@ -55,6 +55,7 @@ class Page:
     runs : finished runs behind it.
     code : version of the code that made these runs; where there is one, the paper's folder holds
         the runs themselves (`RUNS`), one a row.
+    digest : of these runs, see `experiments.report.kept.digest`.
     texts : texts above the figures, or below one of them.
     """
 
@@ -65,6 +66,7 @@ class Page:
     runs: int = 0
     code: str = ""
     texts: Sequence[Text] = ()
+    digest: str = ""
 
     @property
     def printed(self) -> list[Printed]:
@@ -98,6 +100,7 @@ def write_page(out: Path, page: Page) -> None:
         "problems": list(page.problems),
         "runs": page.runs,
         "code": page.code,
+        "digest": page.digest,
     }
     if page.texts:
         content["texts"] = [asdict(text) for text in page.texts]
@@ -121,7 +124,8 @@ def read_pages(out: Path, papers: Iterable[Paper]) -> list[Page]:
                 Text(**(entry | {"lines": tuple(entry["lines"])}))
                 for entry in content.get("texts", [])
             ]
-            pages.append(Page(paper, figures, claims, *made_of, texts))
+            digest = content.get("digest", "")
+            pages.append(Page(paper, figures, claims, *made_of, texts, digest))
     return pages
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.papers.andreas.claims import _of_means, _ratios
+from experiments.papers.andreas.claims import _ratios, of_means
 from experiments.papers.andreas.figures import _film, at_all_sizes, power_over_time
 from experiments.papers.andreas.runs import (
     PAPER_METHODS,
@@ -40,7 +40,7 @@ def test_a_saving_by_mean_costs_and_run_by_run():
         for method in ("fifo-shared", "edf-shared", "ps-shared", "randomised-greedy")
     ]
     table = pd.DataFrame(rows, columns=["num_nodes", "seed", "method", "total_cost"])
-    by_means = _of_means(table, "total_cost")
+    by_means = of_means(table, "total_cost")
     assert by_means.mean == pytest.approx(100 * (1 - 1 / 10.9) / 2)
     assert by_means.n == 10
     assert by_means.lower == 0.0  # the expensive seed may not be drawn

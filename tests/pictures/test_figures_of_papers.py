@@ -96,7 +96,7 @@ def test_synergy(tmp_path, monkeypatch):
     }
     drawn = synergy.PAGE.figures(results(synergy.PAGE, scalars, tables), tmp_path)
     headings(drawn)
-    assert len(drawn) == len(synergy.PAGE.registered) == 18
+    assert len(drawn) == len(synergy.PAGE.registered) == 16
 
 
 def tenants(task, random):

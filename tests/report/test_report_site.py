@@ -1,6 +1,7 @@
 """From runs to the site, and the site in a real browser."""
 
 import csv
+import hashlib
 import re
 import struct
 from dataclasses import replace
@@ -146,6 +147,9 @@ def test_claims_lead_to_figure_data_and_runs_and_pages_name_their_code(site):
     (page,) = read_pages(site, papers())
     assert len(page.code) == 12
     assert f"code version <code>{page.code}</code>" in (site / "fake.html").read_text("utf-8")
+    content = hashlib.sha256(rows.to_csv(index=False).encode()).hexdigest()
+    assert page.digest == content[:12]
+    assert f"runs <code>{page.digest}</code>" in (site / "fake.html").read_text("utf-8")
     shown = page.figures[0]
     for place, found in (
         ("Section V, Figure 1", shown), ("Figure 1 (a)", shown), ("Figure 12", None), ("–", None),

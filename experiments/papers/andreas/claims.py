@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from experiments.papers.andreas.figures import LABELS, RATES, at_all_sizes
+from experiments.papers.andreas.figures import LABELS, RATES, RG, at_all_sizes, of_means
 from experiments.papers.andreas.page import PAGE
 from experiments.papers.andreas.runs import FAMILY, FIRST_PRINCIPLES, FOLDER
 from experiments.report.contents import Claim
 from experiments.sweep.results import Results
-from simulator.statistics import RESAMPLES, Estimate, Streams, bootstrap_interval, student
+from simulator.statistics import RESAMPLES, Estimate, student
 
 # -- savings ---------------------------------------------------------------------------------
 
 
-RG = "randomised-greedy"
 DRAWN_AGAIN = f"percentiles of {RESAMPLES:,} bootstrap draws of whole seeds"
 
 
@@ -39,27 +36,12 @@ def saving(results: Results) -> Iterator[Claim]:
     for words, runs in _settings(results):
         name, why = f"saving.{words['scenario']}", _parts(runs)
         by_n = "by mean costs of each N"
-        ours = _of_means(runs, "total_cost")
+        ours = of_means(runs, "total_cost")
         yield PAGE.row(name, ours, why, interval=DRAWN_AGAIN, how=by_n, **words)
         each = _ratios(runs, "total_cost").groupby("seed").mean()
         how = "run by run, where it is near 0 or near 100 %"
         labels = ("variant",)
         yield PAGE.row(name, student(each.to_numpy()), why, labels=labels, how=how, **words)
-
-
-def _of_means(runs: pd.DataFrame, value: str) -> Estimate:
-    """Saving over the rivals by their mean costs at each N, mean over N; seeds are drawn again, whole."""
-    wide = runs.pivot_table(index="seed", columns=["method", "num_nodes"], values=value)
-    costs = {method: wide[method].to_numpy() for method in (RG, *FIRST_PRINCIPLES)}
-
-    def saved(seeds: Any) -> float:
-        ours = costs[RG][seeds].mean(axis=0)
-        rivals = [costs[method][seeds].mean(axis=0) for method in FIRST_PRINCIPLES]
-        return float(100 * np.mean([1 - ours / rival for rival in rivals]))
-
-    rng, count = Streams(1).generator("bootstrap"), len(wide)
-    again = [saved(rng.integers(count, size=count)) for _ in range(RESAMPLES)]
-    return replace(bootstrap_interval(saved(np.arange(count)), again), n=count)
 
 
 def _ratios(runs: pd.DataFrame, value: str) -> pd.Series:
@@ -102,11 +84,11 @@ def explanation(results: Results) -> Iterator[Claim]:
             "job keeps the slow configuration that was free when it came"
         )
         yield PAGE.row("waiting", wait_s, why, **words)
-        finish = _of_means(runs, "makespan_s")
+        finish = of_means(runs, "makespan_s")
         yield PAGE.row("finish", finish, _last_jobs(runs), interval=DRAWN_AGAIN, **words)
         place = f"Section V-B, scenario {words['scenario']}"
         text = f"energy cost saved by RG over FIFO, EDF and PS, mixed arrivals, {words['rates']}"
-        energy = _of_means(runs, "energy_cost")
+        energy = of_means(runs, "energy_cost")
         yield PAGE.new(place, text, energy, "%", f"interval: {DRAWN_AGAIN}")
 
 

@@ -230,6 +230,10 @@ def variables(results: Results) -> Iterator[Claim]:
             f"{JOBS_PER_CONTROLLER} jobs a controller show the numbers that so many jobs give"
         )
         yield PAGE.row(name, student(grows * each * jobs.to_numpy()), why, scaled=scaled)
+        if model == "central-2019":
+            most = of_model.groupby("seed")["max_active"].mean()
+            told = scaled.replace("mean over decisions", "the largest decision of a run")
+            yield PAGE.row(name, student(grows * each * most.to_numpy()), why, scaled=told)
 
 
 @PAGE.rows
@@ -355,6 +359,9 @@ def server_in_system(results: Results) -> Iterator[Claim]:
         why = f"per 1,000 s {rate.mean():.2f} requests and {expected:.2f} submissions; {_by_h(results)}"
         labels = () if h == "full hour" else VARIANT
         yield PAGE.row("requests", ratio, why, labels=labels, **words)
+        if h == "no H":  # every request is a submission or a completion
+            done = student((rate / expected - 1).to_numpy())
+            yield PAGE.row("completions", done, why, num_nodes=num_nodes)
 
 
 def _by_h(results: Results) -> str:

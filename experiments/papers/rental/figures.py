@@ -72,7 +72,7 @@ def study(results: Results, name: str) -> pd.DataFrame:
     "optimization, which is the paper's own curve (closed form k1 = (b - 0.32) / 0.28, k2 = k1² / 4, "
     "E[T] = 0.1 + 0.392 / (b - 0.32) for b >= 0.88); points: simulated, with 95 % intervals over "
     "seeds (Poisson arrivals, exponential sizes). (b) has a logarithmic axis here: at b = 30 the "
-    "square root takes 2809 GPUs a job, Amdahl's law 106.",
+    "square root takes 2809 GPUs a job, Amdahl's law 106. (c) begins at the least budget, where each job has one GPU.",
 )
 def _figure_1(results: Results) -> Drawn:
     runs = study(results, "frontier")
@@ -102,10 +102,12 @@ def _figure_1(results: Results) -> Drawn:
             parts.append(ours.assign(panel="c", series=label)[list(parts[-1])])
     axes[0].set(xlabel="GPUs k", ylabel="speed-up s(k)", title="(a) speed-up functions")
     axes[1].set(ylabel="optimal width, GPUs", title="(b) optimal widths", yscale="log")
-    axes[2].set(ylabel="mean response time, h", title="(c) Pareto frontier", ylim=(0, 1.05))
+    axes[2].set(ylabel="mean response time, h", title="(c) Pareto frontier", ylim=(0, 1.15))
+    axes[2].annotate("least budget: 0.8 GPUs, 1 h", (budgets[0], table[MEAN].iloc[0]), (4, 5),
+                     textcoords="offset points", fontsize=8)  # fmt: skip
     for ax in axes:
         ax.set_xlabel(ax.get_xlabel() or "budget limit b, GPUs")
-        ax.legend()
+        ax.legend(loc="center right" if ax is axes[2] else None)
     return Drawn(figure, pd.concat(parts))
 
 

@@ -193,7 +193,7 @@ def _ratios(results: Results, base: Table, swept: Table) -> Table:
     "Figure 13: big-data schedulers",
     "DRF and Tetris with whole demands held to the end, and with demands tuned in each round; "
     "single-GPU jobs, 9 per hour. Right: static over tuned demands, and where it ran the pair of the released simulator on its "
-    "own draw, greedy placed anew in each round over tune, at 7.5 and 8 jobs/h (stars). Load and GPU demands of the paper's "
+    "own draw, greedy placed anew in each round over tune, at the loads beside the stars. Load and GPU demands of the paper's "
     "figure are not printed; its ratios are those of 50-0-50." + AVERAGES,
 )
 def figure_13(results: Results) -> Drawn:
@@ -222,7 +222,7 @@ def figure_13(results: Results) -> Drawn:
 def _their_pairs(ax: Axes, results: Results, orderings: list[str]) -> None:
     """Greedy over tune on the authors' draw, as far as it ran."""
     try:
-        tables = {o: cells(results, "released", ordering=o) for o in orderings}
+        tables = {o: cells(results, "released", ordering=o, split=W2) for o in orderings}
     except NoRuns:
         return
     for i, (x, table) in enumerate(enumerate(tables.values())):

@@ -62,8 +62,25 @@ def cdf_panel(ax: Axes, table: Table, title: str) -> None:
         part = np.arange(1, len(hours) + 1) / len(hours)
         ax.step(hours, part, where="post", color=COLOURS[mechanism], label=NAMES[mechanism],
                 linewidth=width)  # fmt: skip
-    ax.set(xlabel="JCT, h", ylabel="part of the jobs", title=title)
+    ax.set(xlabel="JCT, h", ylabel="part of the jobs", title=title, yticks=np.linspace(0, 1, 6))
     plots.log_ticks(ax, "x")
+
+
+def note(ax: Axes, text: str) -> None:
+    """What the paper says of a panel, above what is drawn there."""
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, high + 0.15 * (high - low))
+    ax.text(0.02, 0.98, text, transform=ax.transAxes, va="top", fontsize=8, color=PAPER)
+
+
+def stars(ax: Axes, x: Sequence[float], values: Sequence[float], label: str) -> None:
+    """Values of the authors' own draw, with their numbers."""
+    ax.plot(x, values, "*", color=PALETTE[5], markeredgecolor="black", markersize=12, label=label)
+    for at, value in zip(x, values, strict=True):
+        ax.annotate(
+            f"{value:.3g}", (at, value), (-8, 0), textcoords="offset points", ha="right", va="center",
+            fontsize=8,
+        )  # fmt: skip
 
 
 def marks(ax: Axes, at: Sequence[float], names: Sequence[str], *, beside: bool = False) -> None:

@@ -230,6 +230,18 @@ def draws(results: Results, nodes: int) -> Table:
     return wide.assign(load_percent=loads, ratio=wide["proportional"] / wide["tune"])
 
 
+def their_hours(results: Results) -> Table:
+    """Hours of each mechanism on the authors' draw with their rules, as far as it ran at 16 servers."""
+    parts = [("draws", {"ratio": 3, "seed": PAPER_DRAW, "nodes": 16}), ("released_opt", {})]
+    tables = []
+    for study, labels in parts:
+        try:
+            tables.append(cells(results, study, **labels))
+        except NoRuns:
+            continue
+    return together(*tables).set_index("mechanism")["mean_jct_h"]
+
+
 def scale_of_draws(results: Results) -> tuple[int, int, int]:
     """First job of the window, one after the last, and servers of draws other than the paper's."""
     part = results.where("run_scenario", study="draws")
@@ -249,7 +261,7 @@ def load_percent(seed: int, last: int, nodes: int) -> float:
     return float(100 * drawn.performance.duration_s.sum() / (drawn.submit_s[-1] * 8 * nodes))
 
 
-# -- Table 5, windows ---------------------------------------------------------------------------
+# -- Table 5 ---------------------------------------------------------------------------
 
 
 def deployment(results: Results) -> Table:
@@ -262,22 +274,6 @@ def deployment(results: Results) -> Table:
         for trace, of_trace in metrics.items()
     ]
     return pd.concat(parts, ignore_index=True)
-
-
-@kept
-def by_window(results: Results) -> Table:
-    """Mean JCT of jobs in eight equal stretches of the traces at 9 jobs/h, FIFO, single GPU."""
-    table = jobs(results, "single_gpu", whole=True, load=OVERLOAD)
-    end = (
-        results.where("run_scenario", study="single_gpu", load=OVERLOAD)
-        .tasks[0]
-        .config["window"][1]
-    )
-    length = -(-end // 8)
-    table = table[table["job"] < length * 8]
-    table = table.assign(first_job=table["job"] // length * length)
-    means = table.groupby(["mechanism", "seed", "first_job"])["jct_h"].mean()
-    return means.rename("mean_jct_h").reset_index()
 
 
 # -- use of the cluster ------------------------------------------------------------------------
