@@ -40,14 +40,14 @@ def build(scenario: Scenario) -> tuple[Workload, Cluster]:
 def with_features(scenario: Scenario, workload: Workload) -> Workload:
     """The jobs with what the scenario's features draw for them."""
     for table in scenario.features.values():
-        workload = table.on_jobs(workload, scenario.seed)
+        workload = table.on_jobs(workload, scenario.streams)
     return workload
 
 
 def scene_of(scenario: Scenario, workload: Workload, cluster: Cluster) -> Scene:
     """The scenario as its features see it."""
     rack = getattr(scenario.cluster, "nodes_per_rack", None)
-    return Scene(workload, cluster, scenario.seed, scenario.features, rack)
+    return Scene(workload, cluster, scenario.streams, scenario.features, rack)
 
 
 def unused_keys(scenario: Scenario, workload: Workload, cluster: Cluster) -> Iterator[str]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from simulator import Cluster, Workload
     from simulator.adaptation import Rules
     from simulator.model.performance import Performance
+    from simulator.statistics import Streams
 
 SHARING_IN_TIME = ("processor-sharing", "las")
 """Policies under which the jobs of a scenario may share GPUs in time."""
@@ -32,7 +33,7 @@ def fitted(
         workload = _on_gpus(workload, own_cluster, scenario)
     rules, asked = adaptation_rules(scenario.adapt), workload.performance
     if rules is not None:
-        workload, cluster = _adapted(workload, own_cluster, cluster, rules, scenario.seed)
+        workload, cluster = _adapted(workload, own_cluster, cluster, rules, scenario.streams)
         cluster = _with_features(cluster, scenario)  # its prices are new
     oversized = getattr(scenario.workload, "oversized", None)
     try:
@@ -107,14 +108,13 @@ def adaptation_rules(adapt: Adapt | None) -> Rules | None:
 
 
 def _adapted(
-    workload: Workload, own: Cluster | None, cluster: Cluster, rules: Rules, seed: int
+    workload: Workload, own: Cluster | None, cluster: Cluster, rules: Rules, streams: Streams
 ) -> tuple[Workload, Cluster]:
     from simulator.adaptation import adapt
-    from simulator.statistics import Streams
 
     times_of = own if own is not None and own.node_types != cluster.node_types else None
     try:
-        return adapt(workload, cluster, rules, Streams(seed), times_of)
+        return adapt(workload, cluster, rules, streams, times_of)
     except KeyedError as error:
         raise KeyedError(f"adapt.{error.key}", error.text) from None
 

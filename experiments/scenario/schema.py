@@ -34,6 +34,7 @@ from simulator.features.table import FeatureTable
 from simulator.files.keys import Delay, NonNegative, Positive
 from simulator.model.decision_points import DecisionPoints
 from simulator.plugins import FILE
+from simulator.statistics import Streams
 from simulator.workloads.gpu_types import GpuTypeName
 from simulator.workloads.machines import Machines, NodeCount, is_file
 from simulator.workloads.registry import kinds
@@ -170,6 +171,11 @@ class Scenario(FeatureTables):
         """The tables of features that are given."""
         found = {name: getattr(self, name) for name in registry.tables()}
         return {name: table for name, table in found.items() if table is not None}
+
+    @property
+    def streams(self) -> Streams:
+        """Its random streams."""
+        return Streams(self.seed)
 
     @property
     def setting(self) -> Setting:

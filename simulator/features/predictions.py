@@ -112,9 +112,7 @@ class PredictionKeys(FeatureTable):
             asked = Predictions(**dict(self))
             if asked.exact:
                 return None
-            return PredictedWorkload(
-                predicted(scene.workload, asked, Streams(scene.seed)), asked.learned
-            )
+            return PredictedWorkload(predicted(scene.workload, asked, scene.streams), asked.learned)
 
 
 def predicted(workload: Workload, predictions: Predictions, streams: Streams) -> Workload:

@@ -13,6 +13,7 @@ from simulator.features.maintenance import MaintenanceKeys
 from simulator.features.spot import SpotKeys
 from simulator.features.table import Scene
 from simulator.laws import Deterministic
+from simulator.statistics import Streams
 from tests.core.jobs import Once, fixed, nodes, run
 
 
@@ -107,7 +108,7 @@ def test_maintenance_rolls_over_groups_of_nodes():
     """Every 1000 s, 100 s for each of two groups: the first is away from 900 s, the second from 1000 s on."""
     cluster, jobs = nodes(1, 4), fixed([0, 1950], [1, 100])
     keys = MaintenanceKeys(every_s=1000.0, duration_s=100.0, nodes_at_a_time=2)
-    result = run(jobs, cluster, "fifo-strict", keys.make(Scene(jobs, cluster, 0, {})))
+    result = run(jobs, cluster, "fifo-strict", keys.make(Scene(jobs, cluster, Streams(0), {})))
     away = result.table("outages")
     rows = list(zip(away["node"], away["start_s"], away["end_s"], strict=True))
     spans = [(900, 1000), (1000, 1100), (1900, 2000), (2000, 2050)]
@@ -121,7 +122,7 @@ def test_spot_nodes_are_the_last_servers_and_the_first_vms():
     keys = SpotKeys(nodes=2, time_to_reclaim="exponential:100", down="exponential:10")
     vms = Cluster.of_vms([NodeType("n", "GPU", 1)], 4)
     for cluster, groups in ((nodes(1, 4), [(2,), (3,)]), (vms, [(0,), (1,)])):
-        (cause,) = keys.make(Scene(fixed([0], [1]), cluster, 0, {})).outages
+        (cause,) = keys.make(Scene(fixed([0], [1]), cluster, Streams(0), {})).outages
         assert list(cause.groups) == groups
 
 
