@@ -30,13 +30,14 @@ from pydantic import BeforeValidator, Field, create_model
 from experiments.config import Config, FileKeys, path_keys, path_of, read_toml, validated
 from simulator.errors import InputError
 from simulator.features import registry
+from simulator.features.reconfiguration import Delays
 from simulator.features.table import FeatureTable
 from simulator.files.keys import Delay, NonNegative, Positive
-from simulator.model.decision_points import DecisionPoints
+from simulator.model.decision_points import DecisionPoints, ServerSpec
 from simulator.plugins import FILE
 from simulator.statistics import Streams
 from simulator.workloads.gpu_types import GpuTypeName
-from simulator.workloads.machines import Machines, NodeCount, is_file
+from simulator.workloads.machines import Machines, is_file
 from simulator.workloads.registry import kinds
 from simulator.workloads.table import Setting, WorkloadTable
 
@@ -78,17 +79,6 @@ class Adapt(Config):
     """power of nodes by GPUs in use: of V100 and T4 nodes, with the energy price of ANDREAS; or of the GPUs alone by data/gpu_types.csv"""
 
 
-class Server(Config):
-    """The optimization server, which answers requests for decisions."""
-
-    service: str = Field(examples=["exponential:40"])
-    """time of a decision: a law (s), or measured: the CPU time of each decision itself"""
-    servers: NodeCount = 1
-    """servers that answer requests"""
-    coalesce: bool = False
-    """a controller that waits for the server does not ask a second time"""
-
-
 def _by_full_name(options: object) -> object:
     """Options of wrappers by their full names: ``hysteresis.threshold``, also from a table of their own."""
     if not isinstance(options, dict):
@@ -100,19 +90,6 @@ def _by_full_name(options: object) -> object:
         else:
             found[name] = value
     return found
-
-
-class DelayKeys(Config):
-    """Delays without progress, in place of one number."""
-
-    first_s: Delay = 0.0
-    """after the first start of a job"""
-    resume_s: Delay = 0.0
-    """after a job is resumed"""
-    move_s: Delay = 0.0
-    """after a job is moved, or its GPUs change"""
-    doubling_s: Delay = 0.0
-    """longer for each doubling of the job's GPUs, beyond one"""
 
 
 if TYPE_CHECKING:
@@ -153,9 +130,9 @@ class Scenario(FeatureTables):
     """times of decisions; left out: at every arrival and completion"""
     dispatcher: str = "round-robin"
     """rule by which a job gets to one of several controllers: round-robin, join-shortest-queue, least-work-left, power-of-two, random, size-interval, least-tardiness, or a package's"""
-    server: Server | None = None
+    server: ServerSpec | None = None
     """optimization server; left out: decisions take no time"""
-    reconfiguration_s: Delay | DelayKeys = 0.0
+    reconfiguration_s: Delay | Delays = 0.0
     """delay without progress after a move, a resize or a restart; or a table of delays"""
     window: Annotated[list[int], Field(min_length=2, max_length=2)] | None = Field(
         default=None, examples=[[100, 900]]

@@ -118,7 +118,7 @@ def test_what_is_refused_is_refused_in_one_line(make, given):
         (lambda: FixedDuration(np.array(["1", "2"]), ONES), "jobs of one duration: duration_s is array(['1', '2']"),
         (lambda: FixedDuration(np.array(["1", "2"], object), ONES), "expected an array of numbers"),
         (lambda: FixedDuration(np.array([1j, 2]), ONES), "expected an array of numbers"),
-        (lambda: Predictions(learned="yes"), "predictions: learned is 'yes', expected true or false"),
+        (lambda: Predictions(learned="yes"), 'learned: got "yes", expected true or false'),
         (lambda: Exponential("ten"), "exponential law: mean is 'ten', expected a positive number"),
         (lambda: Rules(prices="cheap"), "prices: catalogue 'cheap': not known, expected hierarchical, "),
         (lambda: Rules(prices=-1.0), "prices: got -1.0, expected a number >= 0, or a catalogue"),
@@ -130,10 +130,10 @@ def test_what_is_refused_is_refused_in_one_line(make, given):
         (lambda: Failures(job_time_to_failure=7), "failures: job_time_to_failure is 7, expected a law"),
         (lambda: Workload(["a"], ONES[:1], -1), "workload: performance is -1, expected a model of"),
         (lambda: run(fixed([0], [1]), nodes(), period_s="hour"), "period_s: got \"hour\", expected a number"),
-        (lambda: Delays.of("soon"), "reconfiguration takes soon s, expected a number"),
-        (lambda: Delays(first_s=float("nan")), "reconfiguration takes nan s, expected a number"),
+        (lambda: Delays.of("soon"), 'resume_s: got "soon", expected a number'),
+        (lambda: Delays(first_s=float("nan")), "first_s: got NaN, expected a finite number"),
         (lambda: DecisionPoints(round_s=1e-9), "round_s: got 1e-09, expected a number >= 0.001"),
-        (lambda: ServerSpec("fast"), "optimization server: service is 'fast', expected 'measured' or a law"),
+        (lambda: ServerSpec(service="fast"), "service: law 'fast': expected deterministic, "),
     ],
 )  # fmt: skip
 def test_the_message_names_the_parameter_its_value_and_what_was_expected(call, message):
