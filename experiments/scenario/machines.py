@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from experiments.config import KeyedError, at_key
-from experiments.scenario.schema import Adapt, Scenario
+from experiments.scenario.schema import Scenario
+from simulator.adaptation import Rules
 from simulator.errors import InputError
 from simulator.workloads.machines import Machines, Nodes, Pool, Vms
 from simulator.workloads.table import Modelled
 
 if TYPE_CHECKING:
     from simulator import Cluster, Workload
-    from simulator.adaptation import Rules
     from simulator.model.performance import Performance
     from simulator.statistics import Streams
 
@@ -31,7 +31,7 @@ def fitted(
         cluster = _cluster(scenario.cluster, own_cluster, scenario)
         cluster = _with_features(cluster, scenario)
         workload = _on_gpus(workload, own_cluster, scenario)
-    rules, asked = adaptation_rules(scenario.adapt), workload.performance
+    rules, asked = scenario.adapt, workload.performance
     if rules is not None:
         workload, cluster = _adapted(workload, own_cluster, cluster, rules, scenario.streams)
         cluster = _with_features(cluster, scenario)  # its prices are new
@@ -62,7 +62,7 @@ def _on_gpus(workload: Workload, own: Cluster | None, scenario: Scenario) -> Wor
     """The jobs of fixed demand on the GPUs of the scenario; `[adapt]` knows those that it makes elastic."""
     from simulator.workloads.other_gpus import faster, has_one_duration, on_gpu_type
 
-    machines, adapt = scenario.cluster, scenario.adapt or Adapt()
+    machines, adapt = scenario.cluster, scenario.adapt or Rules()
     if not isinstance(machines, Nodes):
         return workload
     if machines.speed is not None:
@@ -90,21 +90,6 @@ def _with_features(cluster: Cluster, scenario: Scenario) -> Cluster:
     for table in scenario.features.values():
         cluster = table.on_cluster(cluster)
     return cluster
-
-
-def adaptation_rules(adapt: Adapt | None) -> Rules | None:
-    """The rules of ``[adapt]``; raises KeyedError for one that is none."""
-    from simulator.adaptation import Rules
-
-    if adapt is None:
-        return None
-    given = adapt.model_dump()
-    if isinstance(given["models"], list):
-        given["models"] = tuple(given["models"])
-    try:
-        return Rules(**given)
-    except KeyedError as error:
-        raise KeyedError(f"adapt.{error.key}", error.text) from None
 
 
 def _adapted(

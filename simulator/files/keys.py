@@ -264,10 +264,11 @@ def _walk(
         last = depth == len(location) - 1
         is_key = isinstance(part, str) and last and not part.startswith("literal[")
         if isinstance(data, Mapping) and (part in data or is_key):
-            member = _member(here, part, defs)
-            if part not in data and member is None:
+            known = any(part in branch.get("properties", {}) for branch in _branches(here, defs))
+            if part not in data and not known:
                 here = _chosen(here, str(part), defs)
                 continue
+            member = _member(here, part, defs)
             keys.append(part)
             data, here = data.get(part, {}), member or {}
         elif isinstance(data, list) and isinstance(part, int):
