@@ -114,7 +114,7 @@ def with_failures(count: int = 4_000) -> None:
         cluster = Cluster.of_nodes(NodeType("server", "GPU", 4), nodes)
         up_s = Exponential(nodes * float(jobs.submit_s[-1]) / (count / 2))
         outages = Outages.of_each_node(nodes, up_s, Exponential(600.0))
-        failures = Failures([outages], Checkpoints(600.0, 10.0))
+        failures = Failures([outages], Checkpoints(interval_s=600.0, cost_s=10.0))
         results: list[Result] = []
         policy = make_policy("fifo-strict")
         plain = cpu_s(partial(simulate, jobs, cluster, policy), 1)

@@ -39,7 +39,7 @@ def main(
             cluster,
             make_policy(policy),
             decision_points=DecisionPoints(round_s=60.0),
-            features=[Delays(30.0, 30.0, 30.0)],
+            features=[Delays(first_s=30.0, resume_s=30.0, move_s=30.0)],
         )
         print_time(policy, run)
     speeds, model = mixed.speeds(), jobs.performance

@@ -25,7 +25,7 @@ REPETITIONS = 3
 def parts() -> list[tuple[str, dict[str, Any]]]:
     """Name and arguments of a run with one part switched on."""
     return [
-        ("failures, none of which comes", {"failures": Failures([], Checkpoints(600.0, 10.0))}),
+        ("failures, none of which comes", {"failures": Failures([], Checkpoints(interval_s=600.0, cost_s=10.0))}),
         ("tenants", {"tenants": tenants_of(jobs())}),
         ("tenants, quotas of half the GPUs each",
          {"tenants": tenants_of(jobs(), quota={"a": 64.0, "b": 64.0, "c": 64.0})}),

@@ -52,7 +52,7 @@ def main(folders: list[str]) -> None:
         files = list(Path(folder).rglob("*.py"))
         sources = [path.read_text("utf-8") for path in files]
         code, docstrings, imports = (
-            sum(column) for column in zip(*map(count, sources), strict=True)
+            sum(column) for column in zip((0, 0, 0), *map(count, sources), strict=True)
         )
         short = sum(source.count("\n") < 80 for source in sources)
         print(f"{folder:12} {code:7,} {docstrings:11,} {imports:8,} {len(files):6} {short:15}")

@@ -492,7 +492,7 @@ def _programs() -> Iterator[tuple[str, Callable[[], Result]]]:
             partial(simulate, jobs, nodes, make_policy(name), decision_points=points),
         )
     for servers, coalesce in ((1, False), (1, True), (2, True), (3, False)):
-        server = ServerSpec(Exponential(90.0), servers, coalesce)
+        server = ServerSpec(service=Exponential(90.0), servers=servers, coalesce=coalesce)
         yield (
             f"server {servers}, coalesce {coalesce}",
             partial(
@@ -508,7 +508,7 @@ def _programs() -> Iterator[tuple[str, Callable[[], Result]]]:
             partial(simulate, elastic(30, 4), vms, policy, seed=1, decision_points=points,
                     features=[Delays.of(20.0)]),
         )  # fmt: skip
-        server = ServerSpec(Exponential(90.0), 2)
+        server = ServerSpec(service=Exponential(90.0), servers=2)
         yield (
             f"VMs, server, {name}",
             partial(simulate, elastic(20, 5), vms, policy, seed=2, server=server),
@@ -528,7 +528,7 @@ def _programs() -> Iterator[tuple[str, Callable[[], Result]]]:
         "last come first, three servers",
         partial(
             simulate, one_gpu(80), narrow, last_come_first, seed=4, dispatcher="power-of-two",
-            server=ServerSpec(Exponential(40.0), 3),
+            server=ServerSpec(service=Exponential(40.0), servers=3),
         ),
     )  # fmt: skip
 

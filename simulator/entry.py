@@ -99,7 +99,7 @@ def simulate(
         Streams(seed),
         policy_name or _name_of(policy),
         check,
-        measure_decisions or (server is not None and server.service == "measured"),
+        measure_decisions or (server is not None and server.law is None),
     )
     simulation.fractional_gpus = bool(getattr(policy, "fractional_gpus", False))
     simulation.schedule = ScheduleLog(cluster.node_type_of) if record_schedule else None

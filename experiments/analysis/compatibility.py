@@ -10,7 +10,8 @@ from experiments.scenario.build import with_features
 from experiments.scenario.jobs import Built, jobs_and_machines
 from experiments.scenario.machines import fitted
 from experiments.scenario.options import set_key
-from experiments.scenario.schema import Adapt, Scenario
+from experiments.scenario.schema import Scenario
+from simulator.adaptation import Rules
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def _with(scenario: Scenario, built: Built, keys: Sequence[str]) -> _Adapted | s
     before = scenario.adapt.model_dump(exclude_none=True) if scenario.adapt else {}
     for key in keys:
         set_key(before, key)
-    adapted = scenario.model_copy(update={"adapt": Adapt(**before)})
+    adapted = scenario.model_copy(update={"adapt": Rules(**before)})
     try:
         return _Adapted(adapted, _whole(built, adapted))
     except InputError as error:

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 from experiments.config import KeyedError, at_key
 from experiments.scenario.jobs import jobs_and_machines
 from experiments.scenario.machines import fitted
-from experiments.scenario.schema import DelayKeys, Scenario, Server
+from experiments.scenario.schema import Scenario
 from simulator.errors import InputError
 from simulator.features.table import Scene
 from simulator.plugins import installed, loaded
 
 if TYPE_CHECKING:
-    from simulator import Cluster, Policy, ServerSpec, Workload
+    from simulator import Cluster, Policy, Workload
     from simulator.core.start import Rule
-    from simulator.features.reconfiguration import Delays
 
 
 def build(scenario: Scenario) -> tuple[Workload, Cluster]:
@@ -40,14 +39,14 @@ def build(scenario: Scenario) -> tuple[Workload, Cluster]:
 def with_features(scenario: Scenario, workload: Workload) -> Workload:
     """The jobs with what the scenario's features draw for them."""
     for table in scenario.features.values():
-        workload = table.on_jobs(workload, scenario.seed)
+        workload = table.on_jobs(workload, scenario.streams)
     return workload
 
 
 def scene_of(scenario: Scenario, workload: Workload, cluster: Cluster) -> Scene:
     """The scenario as its features see it."""
     rack = getattr(scenario.cluster, "nodes_per_rack", None)
-    return Scene(workload, cluster, scenario.seed, scenario.features, rack)
+    return Scene(workload, cluster, scenario.streams, scenario.features, rack)
 
 
 def unused_keys(scenario: Scenario, workload: Workload, cluster: Cluster) -> Iterator[str]:
@@ -96,27 +95,6 @@ def make_policy(scenario: Scenario) -> Policy:
         policies.describe(scenario.policy)
     with at_key("policy_options" if scenario.policy_options else "policy"):
         return policies.make_policy(scenario.policy, **scenario.policy_options)
-
-
-def delays_of(scenario: Scenario) -> Delays:
-    """Delays after starts."""
-    from simulator.features.reconfiguration import Delays
-
-    given = scenario.reconfiguration_s
-    return Delays(**given.model_dump()) if isinstance(given, DelayKeys) else Delays.of(given)
-
-
-def make_server(server: Server | None) -> ServerSpec | None:
-    """The optimization server; raises KeyedError for a law that is none."""
-    from simulator import ServerSpec
-    from simulator.laws import parse_law
-
-    if server is None:
-        return None
-    if server.service == "measured":
-        return ServerSpec("measured", server.servers, server.coalesce)
-    with at_key("server.service"):
-        return ServerSpec(parse_law(server.service), server.servers, server.coalesce)
 
 
 def make_dispatcher(name: str) -> str | Rule:

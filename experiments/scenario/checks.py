@@ -16,7 +16,6 @@ from experiments.scenario.build import (
     check_window,
     make_dispatcher,
     make_policy,
-    make_server,
     requirements_of,
     scene_of,
     with_features,
@@ -45,7 +44,6 @@ class ScenarioChecks:
         self._once(
             f"dispatcher {scenario.dispatcher}", lambda: make_dispatcher(scenario.dispatcher)
         )
-        self._once(f"server {_said(scenario.server)}", lambda: make_server(scenario.server))
         jobs, setting = scenario.workload, scenario.setting
         machines = _said(scenario.cluster) if jobs.of_machines else ""
         self._once(f"jobs {_said(jobs)} {machines}", lambda: jobs.check(setting))

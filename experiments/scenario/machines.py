@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from experiments.config import KeyedError, at_key
-from experiments.scenario.schema import Adapt, Scenario
+from experiments.scenario.schema import Scenario
+from simulator.adaptation import Rules
 from simulator.errors import InputError
 from simulator.workloads.machines import Machines, Nodes, Pool, Vms
 from simulator.workloads.table import Modelled
 
 if TYPE_CHECKING:
     from simulator import Cluster, Workload
-    from simulator.adaptation import Rules
     from simulator.model.performance import Performance
+    from simulator.statistics import Streams
 
 SHARING_IN_TIME = ("processor-sharing", "las")
 """Policies under which the jobs of a scenario may share GPUs in time."""
@@ -30,9 +31,9 @@ def fitted(
         cluster = _cluster(scenario.cluster, own_cluster, scenario)
         cluster = _with_features(cluster, scenario)
         workload = _on_gpus(workload, own_cluster, scenario)
-    rules, asked = adaptation_rules(scenario.adapt), workload.performance
+    rules, asked = scenario.adapt, workload.performance
     if rules is not None:
-        workload, cluster = _adapted(workload, own_cluster, cluster, rules, scenario.seed)
+        workload, cluster = _adapted(workload, own_cluster, cluster, rules, scenario.streams)
         cluster = _with_features(cluster, scenario)  # its prices are new
     oversized = getattr(scenario.workload, "oversized", None)
     try:
@@ -61,7 +62,7 @@ def _on_gpus(workload: Workload, own: Cluster | None, scenario: Scenario) -> Wor
     """The jobs of fixed demand on the GPUs of the scenario; `[adapt]` knows those that it makes elastic."""
     from simulator.workloads.other_gpus import faster, has_one_duration, on_gpu_type
 
-    machines, adapt = scenario.cluster, scenario.adapt or Adapt()
+    machines, adapt = scenario.cluster, scenario.adapt or Rules()
     if not isinstance(machines, Nodes):
         return workload
     if machines.speed is not None:
@@ -91,30 +92,14 @@ def _with_features(cluster: Cluster, scenario: Scenario) -> Cluster:
     return cluster
 
 
-def adaptation_rules(adapt: Adapt | None) -> Rules | None:
-    """The rules of ``[adapt]``; raises KeyedError for one that is none."""
-    from simulator.adaptation import Rules
-
-    if adapt is None:
-        return None
-    given = adapt.model_dump()
-    if isinstance(given["models"], list):
-        given["models"] = tuple(given["models"])
-    try:
-        return Rules(**given)
-    except KeyedError as error:
-        raise KeyedError(f"adapt.{error.key}", error.text) from None
-
-
 def _adapted(
-    workload: Workload, own: Cluster | None, cluster: Cluster, rules: Rules, seed: int
+    workload: Workload, own: Cluster | None, cluster: Cluster, rules: Rules, streams: Streams
 ) -> tuple[Workload, Cluster]:
     from simulator.adaptation import adapt
-    from simulator.statistics import Streams
 
     times_of = own if own is not None and own.node_types != cluster.node_types else None
     try:
-        return adapt(workload, cluster, rules, Streams(seed), times_of)
+        return adapt(workload, cluster, rules, streams, times_of)
     except KeyedError as error:
         raise KeyedError(f"adapt.{error.key}", error.text) from None
 

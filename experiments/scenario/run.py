@@ -11,16 +11,15 @@ from experiments.config import KeyedError, configured_by
 from experiments.scenario.build import (
     build,
     check_window,
-    delays_of,
     make_dispatcher,
     make_policy,
-    make_server,
     scene_of,
 )
 from experiments.scenario.schema import Scenario, file_keys
 from experiments.sweep.task import Outcome
 from simulator.errors import InputError
 from simulator.features import registry
+from simulator.features.reconfiguration import Delays
 
 if TYPE_CHECKING:
     from simulator import Cluster, Policy, Result, Workload
@@ -61,7 +60,6 @@ def run(
     from simulator import simulate
 
     policy = make_policy(scenario) if agent is None else agent
-    server = make_server(scenario.server)
     dispatcher = make_dispatcher(scenario.dispatcher)
     workload, cluster = build(scenario) if built is None else built
     check_window(scenario.window, len(workload))
@@ -73,9 +71,9 @@ def run(
             seed=scenario.seed,
             decision_points=scenario.decisions,
             dispatcher=dispatcher,
-            server=server,
+            server=scenario.server,
             features=[
-                delays_of(scenario),
+                Delays.of(scenario.reconfiguration_s),
                 *registry.parts_of(scene_of(scenario, workload, cluster)),
                 *features,
             ],

@@ -28,14 +28,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, create_model
 
 from experiments.config import Config, FileKeys, path_keys, path_of, read_toml, validated
+from simulator.adaptation import Rules
 from simulator.errors import InputError
 from simulator.features import registry
+from simulator.features.reconfiguration import Delays
 from simulator.features.table import FeatureTable
-from simulator.files.keys import Delay, NonNegative, Positive
-from simulator.model.decision_points import DecisionPoints
+from simulator.files.keys import Delay
+from simulator.model.decision_points import DecisionPoints, ServerSpec
 from simulator.plugins import FILE
-from simulator.workloads.gpu_types import GpuTypeName
-from simulator.workloads.machines import Machines, NodeCount, is_file
+from simulator.statistics import Streams
+from simulator.workloads.machines import Machines, is_file
 from simulator.workloads.registry import kinds
 from simulator.workloads.table import Setting, WorkloadTable
 
@@ -44,48 +46,6 @@ if TYPE_CHECKING:
 else:
     Jobs = Annotated[reduce(or_, kinds().values()), Field(discriminator="kind")]
     """A table of any kind of workload that there is (`simulator.workloads.registry`)."""
-
-
-class Adapt(Config):
-    """Rules that add what a policy requires."""
-
-    models: Literal["uniform", "trace"] | list[str] | list[NonNegative] | None = Field(
-        default=None, examples=[[20, 70, 10]]
-    )
-    """a network for each job: shares of image, language and speech networks; drawn from all ten of Synergy (uniform); drawn from a list of names; or the file's own column, checked (trace)"""
-    speedup: Literal["calibrated"] | None = None
-    """jobs of fixed demand become elastic: a time for each node type and number of GPUs"""
-    speedup_curve: Literal["calibrated"] | None = None
-    """a speed-up curve s(k) for a rental pool: the concave hull of the same throughput, or of an elastic job's own times"""
-    demand: Literal["stated", "cheapest", "efficient", "law:philly", "law:gavel"] | None = None
-    """elastic jobs get a fixed number of GPUs: that of the users of jobs with tables of goodput (stated); of the cheapest configuration on time; of the one with the fewest GPU-seconds (efficient); or drawn as a trace's jobs ask for them"""
-    sensitivity: Literal["synergy", "none"] | None = None
-    """speeds depend on CPUs and memory as Synergy measured it (synergy), or they do not (none)"""
-    gpu_type: GpuTypeName | None = Field(default=None, examples=["K80"])
-    """GPU type that the file's durations belong to; left out: what the file says, else that of the cluster"""
-    due: str | None = Field(default=None, examples=["factor:1.5,4"])
-    """due dates: min-2max, min-3min or min-max (uniform from the least time of the job to that end); factor:A,B (A to B times the duration that the job came with); none"""
-    weights: str | dict[str, NonNegative] | None = Field(
-        default=None, examples=[{"research": 2.0, "product": 0.5}]
-    )
-    """cost of tardiness: printed (U[0.36, 1.08] an hour), released (U[0.003, 0.015] a second), none, a law of the cost of an hour, or that cost for each virtual cluster"""
-    load: Positive | None = Field(default=None, examples=[0.8])
-    """offered load: all gaps between submissions are stretched by one factor"""
-    prices: NonNegative | str | None = Field(default=None, examples=["hierarchical"])
-    """price of a GPU-hour, the catalogue of VMs whose GPU types have the prices, or on-demand: that of data/gpu_types.csv"""
-    power: Literal["andreas", "data-sheet"] | None = None
-    """power of nodes by GPUs in use: of V100 and T4 nodes, with the energy price of ANDREAS; or of the GPUs alone by data/gpu_types.csv"""
-
-
-class Server(Config):
-    """The optimization server, which answers requests for decisions."""
-
-    service: str = Field(examples=["exponential:40"])
-    """time of a decision: a law (s), or measured: the CPU time of each decision itself"""
-    servers: NodeCount = 1
-    """servers that answer requests"""
-    coalesce: bool = False
-    """a controller that waits for the server does not ask a second time"""
 
 
 def _by_full_name(options: object) -> object:
@@ -99,19 +59,6 @@ def _by_full_name(options: object) -> object:
         else:
             found[name] = value
     return found
-
-
-class DelayKeys(Config):
-    """Delays without progress, in place of one number."""
-
-    first_s: Delay = 0.0
-    """after the first start of a job"""
-    resume_s: Delay = 0.0
-    """after a job is resumed"""
-    move_s: Delay = 0.0
-    """after a job is moved, or its GPUs change"""
-    doubling_s: Delay = 0.0
-    """longer for each doubling of the job's GPUs, beyond one"""
 
 
 if TYPE_CHECKING:
@@ -138,7 +85,7 @@ class Scenario(FeatureTables):
     """the jobs: one of the kinds below"""
     cluster: Annotated[Machines, Field(discriminator="kind")] | None = None
     """the machines: one of the kinds below; left out: what the workload brings"""
-    adapt: Adapt | None = None
+    adapt: Rules | None = None
     """what jobs or machines lack for the policy"""
     policy: str = Field(examples=["milp"])
     """name of a policy, or FILE.py:NAME (with --allow-code)"""
@@ -152,9 +99,9 @@ class Scenario(FeatureTables):
     """times of decisions; left out: at every arrival and completion"""
     dispatcher: str = "round-robin"
     """rule by which a job gets to one of several controllers: round-robin, join-shortest-queue, least-work-left, power-of-two, random, size-interval, least-tardiness, or a package's"""
-    server: Server | None = None
+    server: ServerSpec | None = None
     """optimization server; left out: decisions take no time"""
-    reconfiguration_s: Delay | DelayKeys = 0.0
+    reconfiguration_s: Delay | Delays = 0.0
     """delay without progress after a move, a resize or a restart; or a table of delays"""
     window: Annotated[list[int], Field(min_length=2, max_length=2)] | None = Field(
         default=None, examples=[[100, 900]]
@@ -170,6 +117,11 @@ class Scenario(FeatureTables):
         """The tables of features that are given."""
         found = {name: getattr(self, name) for name in registry.tables()}
         return {name: table for name, table in found.items() if table is not None}
+
+    @property
+    def streams(self) -> Streams:
+        """Its random streams."""
+        return Streams(self.seed)
 
     @property
     def setting(self) -> Setting:

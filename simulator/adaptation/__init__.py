@@ -15,8 +15,6 @@ from typing import NamedTuple
 from simulator.adaptation.due_dates import due, load, weights
 from simulator.adaptation.prices import priced
 from simulator.adaptation.rules import (
-    CALIBRATED,
-    DEMANDS,
     DUE,
     Context,
     Rules,
@@ -28,7 +26,7 @@ from simulator.model.workload import Workload
 from simulator.statistics import Streams
 from simulator.workloads.reshaping import on_nodes
 
-__all__ = ["CALIBRATED", "DEMANDS", "DUE", "Adapted", "Rules", "adapt"]
+__all__ = ["DUE", "Adapted", "Rules", "adapt"]
 
 
 class Adapted(NamedTuple):

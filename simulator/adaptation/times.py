@@ -51,7 +51,7 @@ def with_models(workload: Workload, rules: Rules, streams: Streams) -> Workload:
                 )
             return workload
         if wanted == "uniform":
-            wanted = tuple(dnn_models())
+            wanted = list(dnn_models())
         if isinstance(wanted[0], str):
             names = [dnn_model_name(str(name)) for name in wanted]
             model = [names[i] for i in rng.integers(len(names), size=count).tolist()]

@@ -52,8 +52,8 @@ class OptimizationServer:
             self._waiting.remove(controller)
             start_s = clock.now
             plan = controller.plan()
-            service = self.spec.service
-            service_s = plan.cpu_s if service == "measured" else service(self._rng)
+            law = self.spec.law
+            service_s = plan.cpu_s if law is None else law(self._rng)
             if not 0 <= service_s < math.inf:
                 raise InputError(f"optimization server: service takes {service_s} s, expected >= 0")
             self.wait_s.append(start_s - asked_s)

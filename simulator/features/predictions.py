@@ -17,20 +17,18 @@ noise = 0.3
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
-from simulator.arguments import checked
 from simulator.core.controller import Controller
 from simulator.core.execution import Execution
 from simulator.core.feature import Feature
 from simulator.core.simulation import Simulation
 from simulator.errors import InputError
 from simulator.features.table import FeatureTable, Scene
-from simulator.files.keys import NonNegative, at_key
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.performance import (
     FixedDuration,
@@ -51,38 +49,30 @@ MOST_WRONG = 1e6
 """A bias or noise beyond it is a mistake: times would differ by more than numbers can hold."""
 
 
-@checked("predictions")
-@dataclass(frozen=True)
-class Predictions:
-    """Errors of predicted execution times.
+class Predictions(FeatureTable):
+    """Errors of the execution times that policies see."""
 
-    Attributes
-    ----------
-    bias : 0.1: all times are predicted 10 % too long; above -1.
-    noise : standard deviation of a factor by job, lognormal with mean 1.
-    configuration_noise : the same by job and configuration (node type and GPUs), independent.
-    learned : whether the speed observed of a running job corrects what is predicted of it.
-    """
+    table: ClassVar[str] = "predictions"
 
-    bias: float = 0.0
-    noise: float = 0.0
-    configuration_noise: float = 0.0
+    bias: Annotated[float, Field(gt=-1, le=MOST_WRONG)] = 0.0
+    """all times are predicted too long by this part; below 0: too short"""
+    noise: Annotated[float, Field(ge=0, le=MOST_WRONG)] = 0.0
+    """standard deviation of a lognormal factor for each job"""
+    configuration_noise: Annotated[float, Field(ge=0, le=MOST_WRONG)] = 0.0
+    """the same for each job and configuration"""
     learned: bool = False
-
-    def __post_init__(self) -> None:
-        if not -1 < self.bias <= MOST_WRONG:
-            raise InputError(
-                f"bias is {self.bias}, expected a number above -1, at most {MOST_WRONG:g}"
-            )
-        for name in ("noise", "configuration_noise"):
-            value = getattr(self, name)
-            if not 0 <= value <= MOST_WRONG:
-                raise InputError(f"{name} is {value}, expected a number from 0 to {MOST_WRONG:g}")
+    """whether the observed speed of a running job corrects its predictions"""
 
     @property
     def exact(self) -> bool:
         """Whether nothing differs."""
         return not (self.bias or self.noise or self.configuration_noise)
+
+    def make(self, scene: Scene) -> PredictedWorkload | None:
+        """The jobs with predicted times; None where nothing differs."""
+        if self.exact:
+            return None
+        return PredictedWorkload(predicted(scene.workload, self, scene.streams), self.learned)
 
 
 class PredictedWorkload(NamedTuple):
@@ -90,31 +80,6 @@ class PredictedWorkload(NamedTuple):
 
     workload: Workload
     learned: bool = False
-
-
-class PredictionKeys(FeatureTable):
-    """Errors of the execution times that policies see."""
-
-    table: ClassVar[str] = "predictions"
-
-    bias: Annotated[float, Field(gt=-1)] = 0.0
-    """all times are predicted too long by this part; below 0: too short"""
-    noise: NonNegative = 0.0
-    """standard deviation of a lognormal factor for each job"""
-    configuration_noise: NonNegative = 0.0
-    """the same for each job and configuration"""
-    learned: bool = False
-    """whether the observed speed of a running job corrects its predictions"""
-
-    def make(self, scene: Scene) -> PredictedWorkload | None:
-        """The jobs with predicted times; None where nothing differs."""
-        with at_key("predictions"):
-            asked = Predictions(**dict(self))
-            if asked.exact:
-                return None
-            return PredictedWorkload(
-                predicted(scene.workload, asked, Streams(scene.seed)), asked.learned
-            )
 
 
 def predicted(workload: Workload, predictions: Predictions, streams: Streams) -> Workload:

@@ -6,43 +6,29 @@ The snapshot of a job's state is written and read again. GPUs are held meanwhile
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
-from simulator.arguments import LATEST_S, is_number
 from simulator.core.controller import Controller
 from simulator.core.execution import Execution
 from simulator.core.feature import Feature
-from simulator.errors import InputError
+from simulator.files.keys import Config, Delay
 
 
-@dataclass(frozen=True)
-class Delays:
-    """Seconds without progress after a start.
+class Delays(Config):
+    """Delays without progress, in place of one number."""
 
-    Attributes
-    ----------
-    first_s : after the first start of a job.
-    resume_s : after a start of a job that was preempted or has failed.
-    move_s : after a change of the GPUs of a running job.
-    doubling_s : longer for each doubling of the GPUs, beyond one.
-    """
-
-    first_s: float = 0.0
-    resume_s: float = 0.0
-    move_s: float = 0.0
-    doubling_s: float = 0.0
+    first_s: Delay = 0.0
+    """after the first start of a job"""
+    resume_s: Delay = 0.0
+    """after a job is resumed"""
+    move_s: Delay = 0.0
+    """after a job is moved, or its GPUs change"""
+    doubling_s: Delay = 0.0
+    """longer for each doubling of the job's GPUs, beyond one"""
 
     @classmethod
-    def of(cls, seconds: float) -> Delays:
-        """So many whenever a job that has run before is started elsewhere, resized or resumed."""
-        return cls(0.0, seconds, seconds)
-
-    def __post_init__(self) -> None:
-        for value in (self.first_s, self.resume_s, self.move_s, self.doubling_s):
-            if not (is_number(value) and 0 <= value < LATEST_S):
-                raise InputError(
-                    f"reconfiguration takes {value} s, expected a number >= 0 and below {LATEST_S:g}"
-                )
+    def of(cls, given: float | Delays) -> Delays:
+        """These, or so many s whenever a job that has run before is started elsewhere, resized or resumed."""
+        return given if isinstance(given, Delays) else cls(resume_s=given, move_s=given)
 
 
 class ReconfigurationDelay(Feature):

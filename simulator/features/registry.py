@@ -14,7 +14,7 @@ from typing import Any
 
 from simulator.core.feature import Feature
 from simulator.errors import InputError
-from simulator.features.admission.control import Admission, AdmissionControl, AdmissionKeys
+from simulator.features.admission.control import Admission, AdmissionControl
 from simulator.features.changing_rates import ChangingRates
 from simulator.features.colocation.keys import ColocationKeys
 from simulator.features.colocation.run_time import ColocatedJobs
@@ -36,7 +36,7 @@ from simulator.features.predictions import (
     LearnedTimes,
     PredictedTimes,
     PredictedWorkload,
-    PredictionKeys,
+    Predictions,
 )
 from simulator.features.reconfiguration import Delays, ReconfigurationDelay
 from simulator.features.reneging import Reneging
@@ -55,7 +55,7 @@ GROUP = "schedlab.features"
 """Entry points of features."""
 
 KEYS: tuple[type[FeatureTable], ...] = (
-    PredictionKeys, FailureKeys, ReliabilityKeys, CheckpointKeys, MaintenanceKeys, SpotKeys, TenantKeys, AdmissionKeys,
+    Predictions, FailureKeys, ReliabilityKeys, CheckpointKeys, MaintenanceKeys, SpotKeys, TenantKeys, Admission,
     ColocationKeys, NetworkKeys,
 )  # fmt: skip
 """Tables of the features that are here."""

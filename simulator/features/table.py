@@ -13,6 +13,7 @@ from simulator.errors import InputError
 from simulator.files.keys import Config
 from simulator.model.cluster import Cluster
 from simulator.model.workload import Workload
+from simulator.statistics import Streams
 
 
 @dataclass(frozen=True)
@@ -22,14 +23,14 @@ class Scene:
     Attributes
     ----------
     workload, cluster : its jobs and machines.
-    seed : of its random streams.
+    streams : its random streams.
     tables : all tables of features that it has, by name.
     nodes_per_rack : the nodes of a rack, neighbours by number; None: all nodes are in one rack.
     """
 
     workload: Workload
     cluster: Cluster
-    seed: int
+    streams: Streams
     tables: Mapping[str, FeatureTable]
     nodes_per_rack: int | None = None
 
@@ -50,7 +51,7 @@ class FeatureTable(Config):
         """The cluster as this feature has it; asked again where ``[adapt]`` has changed its prices."""
         return cluster
 
-    def on_jobs(self, workload: Workload, seed: int) -> Workload:
+    def on_jobs(self, workload: Workload, streams: Streams) -> Workload:
         """The jobs with what this feature draws for them."""
         return workload
 

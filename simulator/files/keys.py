@@ -8,7 +8,7 @@ import itertools
 import json
 import textwrap
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -20,7 +20,9 @@ from pydantic import (
     ConfigDict,
     Field,
     GetJsonSchemaHandler,
+    PlainSerializer,
     ValidationError,
+    WithJsonSchema,
 )
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, ErrorDetails
@@ -39,6 +41,13 @@ InputFile = Annotated[
 ]
 """Name of a file; in Python also a `Path`."""
 Delay = Annotated[float, Field(ge=0, lt=LATEST_S)]
+Probability = Annotated[float, Field(ge=0, le=1)]
+LawKey = Annotated[
+    str | Callable[..., float],
+    WithJsonSchema({"type": "string"}),
+    PlainSerializer(str, when_used="json"),
+]
+"""Text of a law (`simulator.laws.parse_law`); in Python also a law, or what draws as one does."""
 
 
 class Config(BaseModel):
@@ -255,10 +264,11 @@ def _walk(
         last = depth == len(location) - 1
         is_key = isinstance(part, str) and last and not part.startswith("literal[")
         if isinstance(data, Mapping) and (part in data or is_key):
-            member = _member(here, part, defs)
-            if part not in data and member is None:
+            known = any(part in branch.get("properties", {}) for branch in _branches(here, defs))
+            if part not in data and not known:
                 here = _chosen(here, str(part), defs)
                 continue
+            member = _member(here, part, defs)
             keys.append(part)
             data, here = data.get(part, {}), member or {}
         elif isinstance(data, list) and isinstance(part, int):

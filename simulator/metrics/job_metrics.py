@@ -71,7 +71,7 @@ def server_summary(record: RunRecord) -> dict[str, float | int | None]:
     service_s = response_s - wait_s
     rate_per_s = len(wait_s) / record.makespan_s
     formula_s = None
-    law = spec.service
+    law = spec.law
     if isinstance(law, Law) and rate_per_s * law.mean < spec.servers:
         formula_s = law.mean + ggc_mean_wait_s(rate_per_s, 1.0, law.mean, law.cv2, spec.servers)
     return {

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from simulator.arguments import LATEST_S, checked
+from simulator.arguments import LATEST_S, MOST_NODES
 from simulator.errors import InputError
-from simulator.files.keys import Config, KeyedError, NonNegative
+from simulator.files.keys import Config, KeyedError, LawKey, NonNegative, at_key
 
 Period = Annotated[float, Field(ge=1e-3, lt=LATEST_S)]
 """Time between decisions, s; the clock resolves it."""
@@ -71,31 +71,27 @@ class DecisionPoints(Config):
         )
 
 
-ServiceLaw = Callable[[np.random.Generator], float]
-"""Draws one service time, s."""
+class ServerSpec(Config):
+    """The optimization server, which answers requests for decisions."""
 
-
-@checked("optimization server")
-@dataclass(frozen=True)
-class ServerSpec:
-    """Specification of the optimization server.
-
-    Attributes
-    ----------
-    service : ``"measured"`` takes the CPU time of each decision itself; otherwise a law.
-    servers : how many requests are served at once; the others wait, first come first served.
-    coalesce : a controller that already waits for a server does not ask again. Off, every event
-        is a request of its own, as in the paper's M/G/1 model.
-    """
-
-    service: Literal["measured"] | ServiceLaw
-    servers: int = 1
+    service: LawKey = Field(examples=["exponential:40"])
+    """time of a decision: a law (s), or measured: the CPU time of each decision itself"""
+    servers: Annotated[int, Field(ge=1, le=MOST_NODES)] = 1
+    """servers that answer requests"""
     coalesce: bool = False
+    """a controller that waits for the server does not ask a second time"""
 
-    def __post_init__(self) -> None:
-        if self.service != "measured" and not callable(self.service):
-            raise InputError(
-                f"optimization server: service is {self.service!r}, expected 'measured' or a law"
-            )
-        if self.servers < 1:
-            raise InputError(f"optimization server: {self.servers} servers, expected at least 1")
+    @model_validator(mode="after")
+    def _is_law(self) -> Self:
+        with at_key("service"):
+            self.law  # noqa: B018
+        return self
+
+    @cached_property
+    def law(self) -> Callable[[np.random.Generator], float] | None:
+        """Draws a service time, s; None: it is measured."""
+        from simulator.laws import parse_law
+
+        if not isinstance(self.service, str):
+            return self.service
+        return None if self.service == "measured" else parse_law(self.service)

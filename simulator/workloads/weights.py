@@ -59,7 +59,7 @@ def in_words(value: object) -> str:
     """A value of a rule on one line: ``research:2,product:0.5``, ``20,70,10``."""
     if isinstance(value, Mapping):
         return ",".join(f"{name}:{cost:g}" for name, cost in value.items())
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _law(text: str) -> Law:

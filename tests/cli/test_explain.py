@@ -76,7 +76,7 @@ def test_names_are_names_and_damaged_tables_are_one_line(tmp_path):
 def test_failures_are_part_of_the_story(tmp_path):
     """One job of 100 s on two GPUs; its node fails after 60 s, and is back at once."""
     cause = Outages(Deterministic(60.0), Deterministic(10.0), [(0,)])
-    failures = Failures([cause], Checkpoints(50.0))
+    failures = Failures([cause], Checkpoints(interval_s=50.0))
     jobs = fixed(["a"], [100.0], [2])
     assert story(tmp_path, nodes(2), jobs, "a", "fifo-backfill", failures) == [
         "0 s: submitted.",
@@ -363,7 +363,7 @@ def test_how_jobs_end(tmp_path):
     """Rejected, left, abandoned, failed for good: the story says which, and jobs.csv has a column of it."""
     one = nodes()
     due = fixed(["a", "b"], [100.0, 100.0], [1, 1], [0.0, 0.0], due_s=[100.0, 100.0])
-    told = story(tmp_path / "r", one, due, "b", "deadline-first", Admission("reject"))
+    told = story(tmp_path / "r", one, due, "b", "deadline-first", Admission(rule="reject"))
     assert told == [
         "0 s: submitted.",
         "0 s: is rejected; admission control cannot promise its due date.",

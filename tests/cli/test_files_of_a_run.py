@@ -113,7 +113,7 @@ def test_every_column_of_a_run_is_in_its_schema(tmp_path):
     submit_s, duration_s = np.cumsum(rng.exponential(300, 30)), rng.uniform(100, 4000, 30)
     named = {"user": ["ann", "bob"] * 15, "model": ["resnet50"] * 30}
     cause = Outages.of_each_node(2, Exponential(3000.0), Deterministic(400.0))
-    failures = Failures([cause], Checkpoints(300.0))
+    failures = Failures([cause], Checkpoints(interval_s=300.0))
     jobs = fixed(submit_s, duration_s, gpus, **named)
     result = run(jobs, nodes(8, 2), "fifo-backfill", failures)
     write_result(result, tmp_path)

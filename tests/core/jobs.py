@@ -76,7 +76,7 @@ def run(
 ) -> Result:
     """A simulation; a decision takes ``server_s`` on one of ``servers``, and is made at periods or in rounds."""
     if server_s is not None:
-        options["server"] = ServerSpec(Deterministic(server_s), servers)
+        options["server"] = ServerSpec(service=Deterministic(server_s), servers=servers)
     if period_s is not None:
         options["decision_points"] = DecisionPoints(period_s=period_s)
     if round_s is not None:

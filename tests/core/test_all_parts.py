@@ -119,7 +119,7 @@ def trouble_of(rng: np.random.Generator, warns: bool) -> Failures:
         maintenance(4, 1000.0, 50.0, warns),
     ]
     some = [cause for cause in causes if rng.random() < 0.7] or causes[:1]
-    return Failures(some, Checkpoints(60.0, 2.0, 5.0), Exponential(4000.0), 5)
+    return Failures(some, Checkpoints(interval_s=60.0, cost_s=2.0, restart_s=5.0), Exponential(4000.0), 5)
 
 
 def maintenance(nodes: int, every_s: float, duration_s: float, warns: bool) -> Outages:
@@ -284,7 +284,7 @@ def test_every_policy_with_all_parts_at_random(name, data):
             jobs, quota={"a": 4.0, "b": 4.0, "c": 5.0}, borrowing=on(), known=("a", "b", "c")
         )
     if on():
-        admission = Admission("reject" if on() else "downgrade")
+        admission = Admission(rule="reject" if on() else "downgrade")
     if on():
         network = network_of(jobs, 4, 2, 1.2, 1.5)
     if shares_gpus:
@@ -293,14 +293,14 @@ def test_every_policy_with_all_parts_at_random(name, data):
     failures = trouble_of(rng, on())
     if on():
         shown = PredictedWorkload(
-            predicted(jobs, Predictions(0.1, 0.3), Streams(seed)), seed % 2 == 1
+            predicted(jobs, Predictions(bias=0.1, noise=0.3), Streams(seed)), seed % 2 == 1
         )
-    delays = Delays(5.0, 10.0, 15.0, 2.0) if on() else None
+    delays = Delays(first_s=5.0, resume_s=10.0, move_s=15.0, doubling_s=2.0) if on() else None
     round_s = 60.0 if "+" in name or on() else None
     ends = "last-finisher" if round_s is None and on() else "grid"
     points = DecisionPoints(round_s=60.0 if ends != "grid" else round_s, round_ends=ends)
     if points.round_s is None and on():
-        service = ServerSpec(Exponential(10.0), data.draw(st.integers(1, 3)))
+        service = ServerSpec(service=Exponential(10.0), servers=data.draw(st.integers(1, 3)))
     features = (tenants, admission, network, failures, neighbours, shown, delays)
     again = {"seed": seed, "server": service, "decision_points": points}
     recorded = Recorded(make_policy(name))
@@ -352,12 +352,12 @@ def test_elastic_jobs_with_parts_at_random(name, data):
     admits = name in ON_EQUAL_NODES and on()
     cause = Outages.of_each_node(2, Exponential(5000.0), Exponential(300.0))
     causes = [cause, maintenance(2, 4000.0, 300.0, on())]
-    failures = Failures(causes, Checkpoints(300.0, 5.0, 10.0))
-    learned = PredictedWorkload(predicted(jobs, Predictions(0.1, 0.3), Streams(seed)), True)
+    failures = Failures(causes, Checkpoints(interval_s=300.0, cost_s=5.0, restart_s=10.0))
+    learned = PredictedWorkload(predicted(jobs, Predictions(bias=0.1, noise=0.3), Streams(seed)), True)
     shown = learned if on() else None
-    admission = Admission("reject" if on() else "downgrade") if admits else None
+    admission = Admission(rule="reject" if on() else "downgrade") if admits else None
     features = (tenants, failures, shown, admission, Delays.of(20.0 if on() else 0.0))
-    again = {"seed": seed, "server": ServerSpec(Exponential(60.0)) if on() else None}
+    again = {"seed": seed, "server": ServerSpec(service=Exponential(60.0)) if on() else None}
     one, twice = (
         run(jobs, cluster, make_policy(name, **OPTIONS.get(name, {})), *features, **again)
         for _ in range(2)

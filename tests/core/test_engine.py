@@ -99,7 +99,7 @@ def test_measured_service_takes_the_policy_s_cpu_time():
         sum(range(200_000))
         return Decision([Placement(int(view.jobs[0]), 0, 1)])
 
-    result = run(fixed([0], [10]), nodes(), slow, server=ServerSpec("measured"))
+    result = run(fixed([0], [10]), nodes(), slow, server=ServerSpec(service="measured"))
     assert 1e-4 < result.first_start_s[0] == result.decisions.cpu_s[0]
 
 
@@ -147,8 +147,8 @@ _NOTHING = FixedDuration(np.array([1.0, 1.0]), np.array([1, 1]))
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ({"decision_points": DecisionPoints(round_s=5.0, round_ends="last-finisher"), "server": ServerSpec(Deterministic(1.0))}, "expected no optimization server"),
-        ({"decision_points": DecisionPoints(least_gap_s=5.0), "server": ServerSpec(Deterministic(1.0))}, "both least_gap_s"),
+        ({"decision_points": DecisionPoints(round_s=5.0, round_ends="last-finisher"), "server": ServerSpec(service=Deterministic(1.0))}, "expected no optimization server"),
+        ({"decision_points": DecisionPoints(least_gap_s=5.0), "server": ServerSpec(service=Deterministic(1.0))}, "both least_gap_s"),
         ({"seed": -1}, "seed is -1"),
     ],
 )  # fmt: skip
@@ -192,7 +192,7 @@ def test_a_job_on_two_nodes_has_what_it_gets_on_both():
 
 def decisions_of(coalesce: bool) -> list[tuple[float, int]]:
     """Time and controller of each decision; two controllers, one server of 10 s, four arrivals."""
-    server = ServerSpec(Deterministic(10), 1, coalesce)
+    server = ServerSpec(service=Deterministic(10), servers=1, coalesce=coalesce)
     log = run(fixed([0, 1, 2, 3], [1000] * 4), nodes(1, 2, 2), server=server).decisions
     return [(t, k) for t, k in zip(log.time_s, log.controller, strict=True) if t < 100]
 
@@ -363,8 +363,8 @@ def test_infinite_shares_are_refused(cluster, what):
 
 
 def test_server_of_no_use():
-    with pytest.raises(InputError, match="0 servers, expected at least 1"):
-        ServerSpec("measured", servers=0)
+    with pytest.raises(InputError, match="servers: got 0, expected an integer >= 1"):
+        ServerSpec(service="measured", servers=0)
     for service_s in (-1.0, math.inf, math.nan):
         with pytest.raises(InputError, match=f"service takes {service_s} s, expected >= 0"):
-            run(fixed([0], [1]), nodes(), server=ServerSpec(lambda rng, s=service_s: s))
+            run(fixed([0], [1]), nodes(), server=ServerSpec(service=lambda rng, s=service_s: s))

@@ -62,7 +62,7 @@ def test_a_job_that_starts_at_night_waits_for_the_morning():
 
 def test_checkpoints_come_after_so_much_time_at_work():
     """From 20 h: work to 21.0, save to 21.1, work to 22.0, stand still to 6.0, work to 6.1, save to 6.2, work to 6.7."""
-    saving = Failures((), Checkpoints(HOUR_S, 0.1 * HOUR_S))
+    saving = Failures((), Checkpoints(interval_s=HOUR_S, cost_s=0.1 * HOUR_S))
     result = run(fixed([20 * HOUR_S], [2.5 * HOUR_S]), nodes(), "fifo-strict", saving, Night())
     assert result.completion_s / HOUR_S == pytest.approx([24 + 6.7])
     assert result.parts["failures"].overhead_gpu_s / HOUR_S == pytest.approx([0.2 + 8.0])
@@ -118,7 +118,7 @@ class WarmUp(Feature):
 
 def test_a_warm_up_after_repair_needs_no_edit_of_the_core():
     """Down from 10 to 20 s; from 20 to 26 s at half speed: 3 s of 10 s are done, 7 s are left at 26 s."""
-    outage = Failures([Outages(Once(10.0), Deterministic(10.0), [(0,)])], Checkpoints(0.0))
+    outage = Failures([Outages(Once(10.0), Deterministic(10.0), [(0,)])], Checkpoints(interval_s=0.0))
     warm_up = WarmUp(6.0)
     result = run(fixed([0, 5], [10, 10]), nodes(), "fifo-strict", outage, warm_up)
     assert result.completion_s.tolist() == [10, 33]

@@ -33,7 +33,7 @@ def test_what_a_tenant_has_already_counts(policy):
 def test_admission_where_a_job_of_all_gpus_waits(due_s, status):
     """Two GPUs: j1 needs both, so it waits 100 s for j0 and ends at 110 s."""
     work = fixed([0, 0], [100, 10], [1, 2], due_s=[104.0, due_s], weight_per_s=[1.0, 1.0])
-    result = run(work, nodes(2), "deadline-first", Admission("reject"))
+    result = run(work, nodes(2), "deadline-first", Admission(rule="reject"))
     assert result.jobs_table().get("status", ["done"] * 2)[1] == status
     if status == "done":
         assert result.completion_s.tolist() == [100.0, 110.0]
@@ -55,7 +55,7 @@ def test_a_node_is_back_when_both_causes_are_over():
 @pytest.mark.parametrize("interval", ["young", "daly"])
 def test_the_interval_follows_the_failures_of_jobs(interval):
     """Young: sqrt(2 x 2 s x 1e6 s) = 2000 s, Daly 1999 s: two checkpoints of 2 s in 5000 s of work."""
-    failures = Failures((), Checkpoints(interval, cost_s=2.0), Deterministic(1e6))
+    failures = Failures((), Checkpoints(interval_s=interval, cost_s=2.0), Deterministic(1e6))
     result = run(fixed([0], [5000]), nodes(), "fifo-strict", failures)
     assert result.completion_s.tolist() == pytest.approx([5004.0])
 

@@ -84,7 +84,7 @@ def test_the_same_schedule_as_a_search_through_everything(
     """Also where plans come into force late, and where changes are forgotten before they are read."""
     types = (NodeType("small", "GPU", 4), NodeType("big", "GPU", 8))
     cluster = Cluster(types, 6, (0, 1, 0, 0, 1, 1), controllers)
-    server = ServerSpec(Exponential(40.0), servers) if servers else None
+    server = ServerSpec(service=Exponential(40.0), servers=servers) if servers else None
     found = []
     since = Changes.since
     try:

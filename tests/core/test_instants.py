@@ -64,7 +64,7 @@ def test_a_job_that_ends_when_its_node_fails_has_ended():
 
 def test_times_of_jobs_that_saved_often_are_whole():
     """Without noise the time is 3,900 s, although 38 saves were added up to it."""
-    saving = Failures((), Checkpoints(100.0, 0.1))
+    saving = Failures((), Checkpoints(interval_s=100.0, cost_s=0.1))
     result = run(fixed([0], [3896.2]), nodes(), "fifo-strict", saving)
     assert result.completion_s.tolist() == [3900.0]
     assert without_noise(3899.9999999999986) == 3900.0

@@ -106,7 +106,7 @@ def test_vms(name, seed, count, controllers, period_s, latency):
     catalog = [NodeType(of, *size) for of, size in sizes.items()]
     cluster = Cluster.of_vms(catalog, 2 * controllers, controllers)
     policy = make_policy(name, **OPTIONS.get(name, {}))
-    server = ServerSpec(Exponential(50.0)) if latency else None
+    server = ServerSpec(service=Exponential(50.0)) if latency else None
     check(run(workload, cluster, policy, seed=seed, server=server, period_s=period_s))
 
 

@@ -56,7 +56,7 @@ def test_damage_by_hand():
     """One node goes at 40 s for 10 s. ``a`` (1 GPU, 25 s) saves four times, ``b`` (2 GPUs, 30 s, at
     30 s) once before that and three times after it; it loses 3 s of work and 2 s of restart."""
     outages = Outages.of_each_node(1, Deterministic(40), Deterministic(10))
-    failures = Failures([outages], Checkpoints(6.0, 1.0, restart_s=2.0))
+    failures = Failures([outages], Checkpoints(interval_s=6.0, cost_s=1.0, restart_s=2.0))
     result = run(fixed([0, 30], [25, 30], [1, 2]), TWO_GPUS, "fifo-strict", failures)
     assert result.completion_s.tolist() == [29, 79]
     found = result.summary()

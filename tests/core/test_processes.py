@@ -37,7 +37,7 @@ def test_a_job_is_preempted_during_its_restart_delay():
 
 def test_a_job_is_preempted_during_a_checkpoint():
     """It works 4 s, saves from 4 to 6 s, is preempted at 5 s for 1 s; then 4 + 2 + 2 s more."""
-    saving = Failures((), Checkpoints(4.0, 2.0))
+    saving = Failures((), Checkpoints(interval_s=4.0, cost_s=2.0))
     result = run(fixed([0, 5], [10, 1]), nodes(), shortest_first, saving)
     assert result.completion_s.tolist() == [6 + 4 + 2 + 2, 6]
     assert result.parts["failures"].overhead_gpu_s.tolist() == [1 + 2, 0]
@@ -109,7 +109,7 @@ def test_a_rate_changes_with_progress():
 
 def test_a_rate_changes_between_checkpoints():
     """Checkpoints come after 20 s of work and take 15 s: 20 + 15 + 10 at the first rate, then 10 + 15 + 20."""
-    saving = Failures((), Checkpoints(20.0, 15.0))
+    saving = Failures((), Checkpoints(interval_s=20.0, cost_s=15.0))
     result = run(phased([90.0]), nodes(), "fifo-strict", saving)
     assert result.completion_s.tolist() == pytest.approx([20 + 15 + 10 + 10 + 15 + 20])
 
@@ -150,7 +150,7 @@ def test_the_three_delays_are_told_apart():
         where = {0: 0, 10: 0, 20: 1, 30: None}.get(int(view.now_s), 1)
         return Decision([] if where is None else [Placement(0, where, 1)])
 
-    result = run(fixed([0], [50]), nodes(1, 2), policy, Delays(1.0, 100.0, 10.0), period_s=10)
+    result = run(fixed([0], [50]), nodes(1, 2), policy, Delays(first_s=1.0, resume_s=100.0, move_s=10.0), period_s=10)
     # 19 s of work to 20 s, none to 30 s, waiting to 40 s, work again from 140 s.
     assert result.completion_s.tolist() == [140 + 50 - 19]
     assert (result.reconfigurations.tolist(), result.preemptions.tolist()) == ([1], [1])
@@ -186,7 +186,7 @@ class PowerCap(Feature):
 
 def test_a_rate_changes_during_a_checkpoint():
     """Saved from 10 to 14 s; from 12 to 22 s two run: 4 s of work by then, 2 more to the next save at 24 s, then 4."""
-    saving = Failures((), Checkpoints(10.0, 4.0))
+    saving = Failures((), Checkpoints(interval_s=10.0, cost_s=4.0))
     result = run(fixed([0, 12], [20, 5]), nodes(count=2), "fifo-strict", PowerCap(1), saving)
     assert result.completion_s.tolist() == pytest.approx([28 + 4, 12 + 2 * 5])
 

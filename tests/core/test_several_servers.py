@@ -73,7 +73,7 @@ ON_NODES = ("fifo", "fifo-strict", "fifo-backfill", "edf", "edf-backfill", "ps")
 def test_jobs_of_fixed_demand_are_never_touched(
     name, seed, count, servers, service_s, coalesce, period_s
 ):
-    server = ServerSpec(Exponential(service_s), servers, coalesce)
+    server = ServerSpec(service=Exponential(service_s), servers=servers, coalesce=coalesce)
     options = {"seed": seed, "server": server, "period_s": period_s}
     machines = nodes(4, 4, cpus=12, memory_gb=200)
     runs_once_to_its_end(run(of_fixed_demand(seed, count), machines, name, **options))
@@ -89,7 +89,7 @@ VMS = [Cluster.of_vms(CATALOG, 2 * controllers, controllers) for controllers in 
 def test_elastic_jobs_are_never_touched(name, seed, count, servers, vms):
     """On shared nodes, and on VMs of one controller or two."""
     cluster = SHARED if name.endswith("-shared") else vms
-    server = ServerSpec(Exponential(200.0), servers)
+    server = ServerSpec(service=Exponential(200.0), servers=servers)
     runs_once_to_its_end(run(of_elastic_jobs(seed, count), cluster, name, seed=seed, server=server))
 
 
@@ -168,7 +168,7 @@ def test_the_summary_of_a_server_by_hand():
     110 s. The formula of M/D/1 at 3 requests in 110 s.
     """
     workload = fixed([0, 1], [100, 100])
-    found = run(workload, nodes(2), server=ServerSpec(Deterministic(5.0))).summary()
+    found = run(workload, nodes(2), server=ServerSpec(service=Deterministic(5.0))).summary()
     rate = 3 / 110
     assert found["server_requests"] == 3
     assert found["server_utilisation"] == pytest.approx(15 / 110)

@@ -115,7 +115,7 @@ def test_a_plan_overtaken_by_a_newer_one_wakes_nobody():
     def policy(view: View) -> Decision:
         return Decision(first_come(view), again_s=1.0 if view.now_s == 0 else None)
 
-    server = ServerSpec(lambda rng: next(services), servers=2)
+    server = ServerSpec(service=lambda rng: next(services), servers=2)
     assert times(run(fixed([0, 1], [30, 30]), nodes(), policy, server=server)) == [0, 1, 33]
 
 

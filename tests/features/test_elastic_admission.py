@@ -141,7 +141,7 @@ def test_elastic_jobs_at_the_gate_by_hand():
     """Two GPUs; jobs take 100 s on one and 60 s on two. The third finds no share; the fourth is due late."""
     jobs = elastic([100.0, 60.0], [0.0] * 4, [100.0, 100.0, 110.0, 500.0])
     for rule, column in (("reject", "rejected"), ("downgrade", "downgraded")):
-        result = run(jobs, nodes(2), "greedy", Admission(rule))
+        result = run(jobs, nodes(2), "greedy", Admission(rule=rule))
         assert getattr(result.parts["admission"], column).tolist() == [False, False, True, False]
         assert result.parts["admission"].promised.tolist() == [True, True, False, True]
     with pytest.raises(InputError, match="admission: expected equal nodes"):

@@ -42,7 +42,7 @@ def random_jobs(seed, count, nodes, gpus):
 def run(seed, rule="reject", count=25, policy="elasticflow"):
     hosts, gpus = NODES[seed % 5]
     jobs = random_jobs(seed, count, hosts, gpus)
-    return simulated(jobs, nodes(gpus, hosts), policy, Admission(rule))
+    return simulated(jobs, nodes(gpus, hosts), policy, Admission(rule=rule))
 
 
 @settings(max_examples=12, deadline=None, derandomize=True)

@@ -13,6 +13,7 @@ from simulator.features.maintenance import MaintenanceKeys
 from simulator.features.spot import SpotKeys
 from simulator.features.table import Scene
 from simulator.laws import Deterministic
+from simulator.statistics import Streams
 from tests.core.jobs import Once, fixed, nodes, run
 
 
@@ -29,7 +30,7 @@ def test_rates_of_causes_add_up_but_for_those_with_notice():
 def test_a_job_over_two_nodes_fails_with_either():
     """Each node fails every 2e6 s, the job every 1e6 s: Young's interval is sqrt(2 x 2 s x 1e6 s) = 2000 s."""
     cause = Outages.of_each_node(2, Deterministic(2e6), Deterministic(1.0))
-    failures = Failures([cause], Checkpoints("young", cost_s=2.0))
+    failures = Failures([cause], Checkpoints(interval_s="young", cost_s=2.0))
     result = run(fixed([0], [5000], [2]), nodes(1, 2), "fifo-strict", failures)
     assert result.completion_s.tolist() == pytest.approx([5004.0])
 
@@ -62,7 +63,7 @@ def test_nodes_are_leased_until_the_last_completion(failing):
     """At 0.01 a second each. j0 ends at 100 s, j1 is rejected at 500 s; both nodes fail at 200 s and at 450 s for 50 s."""
     jobs = fixed([0, 500], [100, 100], due_s=[math.inf, 510.0])
     causes = [Outages(Deterministic(200.0), Deterministic(50.0), [(0, 1)])] if failing else []
-    parts = Failures(causes), Admission("reject")
+    parts = Failures(causes), Admission(rule="reject")
     result = run(jobs, nodes(1, 2, price_per_hour=36.0), "fifo-strict", *parts)
     summary, line = result.summary(), result.table("timeline")
     assert summary["rejected_jobs"] == 1
@@ -76,7 +77,7 @@ def test_nodes_are_leased_while_a_job_that_runs_is_to_come():
     """The same, and j2 runs from 600 to 650 s: each node was up 0 to 200, 250 to 450 and 500 to 650 s."""
     jobs = fixed([0, 500, 600], [100, 100, 50], due_s=[math.inf, 510.0, math.inf])
     cause = Outages(Deterministic(200.0), Deterministic(50.0), [(0, 1)])
-    parts = Failures([cause]), Admission("reject")
+    parts = Failures([cause]), Admission(rule="reject")
     result = run(jobs, nodes(1, 2, price_per_hour=36.0), "fifo-strict", *parts)
     summary = result.summary()
     assert summary["leasing_cost"] == pytest.approx(2 * 550 * 0.01)
@@ -98,7 +99,7 @@ def test_only_the_start_after_a_failure_is_a_restart():
     """j0 fails at 10 s with its work saved, starts at 20 s and works from 25 s on. At 40 s it makes room for j1,
     75 s of its work are left; it goes on at 50 s without a restart, and ends at 125 s."""
     cause = Outages(Once(10.0), Deterministic(10.0), [(0,)])
-    failures = Failures([cause], Checkpoints(0.0, restart_s=5.0))
+    failures = Failures([cause], Checkpoints(interval_s=0.0, restart_s=5.0))
     result = run(fixed([0, 40], [100, 10]), nodes(), "srpt", failures)
     assert result.completion_s.tolist() == pytest.approx([125.0, 50.0])
 
@@ -107,7 +108,7 @@ def test_attempts_are_failures_of_the_job_itself():
     """The node fails at 10 s, which is no attempt of the job. Its first own failure, 60 s after its start at 20 s,
     is one of two: it goes on at 80 s with 30 s of work left."""
     cause = Outages(Once(10.0), Deterministic(10.0), [(0,)])
-    both = Failures([cause], Checkpoints(0.0), Deterministic(60.0), max_attempts=2)
+    both = Failures([cause], Checkpoints(interval_s=0.0), Deterministic(60.0), max_attempts=2)
     result = run(fixed([0], [100]), nodes(), "fifo-strict", both)
     assert result.jobs_table()["status"].tolist() == ["done"]
     assert result.completion_s.tolist() == pytest.approx([110.0])
@@ -117,7 +118,7 @@ def test_maintenance_rolls_over_groups_of_nodes():
     """Every 1000 s, 100 s for each of two groups: the first is away from 900 s, the second from 1000 s on."""
     cluster, jobs = nodes(1, 4), fixed([0, 1950], [1, 100])
     keys = MaintenanceKeys(every_s=1000.0, duration_s=100.0, nodes_at_a_time=2)
-    result = run(jobs, cluster, "fifo-strict", keys.make(Scene(jobs, cluster, 0, {})))
+    result = run(jobs, cluster, "fifo-strict", keys.make(Scene(jobs, cluster, Streams(0), {})))
     away = result.table("outages")
     rows = list(zip(away["node"], away["start_s"], away["end_s"], strict=True))
     spans = [(900, 1000), (1000, 1100), (1900, 2000), (2000, 2050)]
@@ -131,7 +132,7 @@ def test_spot_nodes_are_the_last_servers_and_the_first_vms():
     keys = SpotKeys(nodes=2, time_to_reclaim="exponential:100", down="exponential:10")
     vms = Cluster.of_vms([NodeType("n", "GPU", 1)], 4)
     for cluster, groups in ((nodes(1, 4), [(2,), (3,)]), (vms, [(0,), (1,)])):
-        (cause,) = keys.make(Scene(fixed([0], [1]), cluster, 0, {})).outages
+        (cause,) = keys.make(Scene(fixed([0], [1]), cluster, Streams(0), {})).outages
         assert list(cause.groups) == groups
 
 
@@ -140,7 +141,7 @@ def test_overhead_counts_all_gpus_of_a_job(cluster):
     """Two GPUs, a checkpoint of 5 s after each 30 s of work. Of the 50 s until the failure 45 s were work, and 30 s are
     saved. From 60 s on: 4 s of restart, and 70 s of work with two checkpoints."""
     cause = Outages(Once(50.0), Deterministic(10.0), [(0,)])
-    failures = Failures([cause], Checkpoints(30.0, cost_s=5.0, restart_s=4.0))
+    failures = Failures([cause], Checkpoints(interval_s=30.0, cost_s=5.0, restart_s=4.0))
     result = run(fixed([0], [100], [2]), cluster, "fifo-strict", failures)
     damage = result.parts["failures"]
     assert result.completion_s.tolist() == pytest.approx([144.0])
@@ -182,7 +183,7 @@ def test_outages_are_cut_at_the_end():
         for at_s, lasts_s, node in ((20, 10, 1), (90, 30, 1), (60, 1e4, 2), (100, 5, 3))
     ]
     jobs = fixed([0, 500], [100, 100], due_s=[math.inf, 510.0])
-    parts = Failures(causes), Admission("reject")
+    parts = Failures(causes), Admission(rule="reject")
     result = run(jobs, nodes(1, 4), "fifo-strict", *parts)
     damage = result.parts["failures"]
     assert sorted(damage.down.tolist()) == [[1, 20, 30], [1, 90, 100], [2, 60, 100]]

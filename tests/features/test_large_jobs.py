@@ -24,14 +24,14 @@ SIZE = 64
 
 
 def one_job(spec, count, size=SIZE, work_s=DAY_S, checkpoints=None, seed=0, **options):
-    failures = Failures(reliability=spec, checkpoints=checkpoints or Checkpoints(0.0))
+    failures = Failures(reliability=spec, checkpoints=checkpoints or Checkpoints(interval_s=0.0))
     return run(
         fixed([0], [work_s], [size]), nodes(1, count), "fifo-strict", failures, seed=seed, **options
     )
 
 
 def servers(mean_s=SIZE * MEAN_S, repair=None, **keys):
-    return Reliability(mean_s, repair or Deterministic(60.0), **keys)
+    return Reliability(time_to_failure_s=mean_s, auto_repair=repair or Deterministic(60.0), **keys)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def servers(mean_s=SIZE * MEAN_S, repair=None, **keys):
 def test_time_of_a_job_whose_servers_fail_while_it_restarts_or_not(fails_in_restart, exact_s):
     """24 h of work, 32.9 min between failures of its 64 servers, 20 min of restart."""
     spec = servers(fails_in_restart=fails_in_restart, standbys=4)
-    checkpoints = Checkpoints(0.0, restart_s=RESTART_S)
+    checkpoints = Checkpoints(interval_s=0.0, restart_s=RESTART_S)
     times = [
         one_job(spec, SIZE + 6, checkpoints=checkpoints, seed=s).completion_s[0] for s in range(20)
     ]
@@ -55,7 +55,7 @@ def test_time_of_a_job_whose_servers_fail_while_it_restarts_or_not(fails_in_rest
 
 def test_work_since_the_last_checkpoint_is_lost():
     work_s, interval_s, cost_s = 6 * 3600.0, 1000.0, 60.0
-    checkpoints = Checkpoints(interval_s, cost_s, restart_s=120.0)
+    checkpoints = Checkpoints(interval_s=interval_s, cost_s=cost_s, restart_s=120.0)
     times = []
     for seed in range(20):
         result = one_job(
@@ -79,7 +79,7 @@ def test_each_failure_costs_what_its_servers_take():
     spec = servers(
         repair=Deterministic(1e9), spare_nodes=200, host_selection_s=3.0, preemption_s=20.0
     )
-    result = one_job(spec, SIZE + 200, checkpoints=Checkpoints(0.0, restart_s=7.0))
+    result = one_job(spec, SIZE + 200, checkpoints=Checkpoints(interval_s=0.0, restart_s=7.0))
     summary = result.summary()
     failures = summary["server_failures"]
     assert failures > 20
@@ -130,7 +130,7 @@ def test_bad_servers_fail_more_until_a_repair_is_good():
 def test_two_stages_of_repair():
     """Of the repairs 0.8 go to the second stage and fail there by 0.2, the others by 0.4: 0.24 in all."""
     spec = Reliability(
-        SIZE * 100.0, Deterministic(1.0), Deterministic(5.0), standbys=9, to_manual=0.8, auto_fails=0.4,
+        time_to_failure_s=SIZE * 100.0, auto_repair=Deterministic(1.0), manual_repair=Deterministic(5.0), standbys=9, to_manual=0.8, auto_fails=0.4,
         manual_fails=0.2,
     )  # fmt: skip
     result = one_job(spec, SIZE + 20)
@@ -214,7 +214,7 @@ def test_a_failure_while_servers_are_selected_does_not_end_the_selection():
 def test_standbys_are_kept_from_other_jobs_and_cost():
     """Of four nodes and a spare one, a job holds two and a standby for 10 s: another one of two waits."""
     failures = Failures(
-        reliability=servers(1e12, standbys=1, spare_nodes=1), checkpoints=Checkpoints(0.0)
+        reliability=servers(1e12, standbys=1, spare_nodes=1), checkpoints=Checkpoints(interval_s=0.0)
     )
     machines = nodes(1, 5, price_per_hour=3600.0)
     result = run(fixed([0, 1], [10, 10], [2, 2]), machines, "fifo-strict", failures)
@@ -225,7 +225,7 @@ def test_standbys_are_kept_from_other_jobs_and_cost():
 
 def test_the_tables_of_a_run_whose_servers_were_exchanged():
     spec = servers(repair=Exponential(3600.0), standbys=2, spare_nodes=10)
-    failures = Failures(reliability=spec, checkpoints=Checkpoints(0.0, restart_s=60.0))
+    failures = Failures(reliability=spec, checkpoints=Checkpoints(interval_s=0.0, restart_s=60.0))
     machines = nodes(1, SIZE + 30, price_per_hour=3600.0)
     result = run(fixed([0, 10], [DAY_S, 100], [SIZE, 5]), machines, "fifo-strict", failures)
     shares, line = result.schedule_table(), result.table("timeline")
@@ -273,7 +273,7 @@ def test_every_policy_goes_on_with_the_other_server(policy):
     spec = servers(
         2000.0, Exponential(300.0), standbys=1, spare_nodes=1, misdiagnosed=0.3, diagnosed=0.8
     )
-    failures = Failures(reliability=spec, checkpoints=Checkpoints(50.0, 1.0, 5.0))
+    failures = Failures(reliability=spec, checkpoints=Checkpoints(interval_s=50.0, cost_s=1.0, restart_s=5.0))
     jobs = fixed(range(0, 320, 40), [400, 700, 300, 500] * 2, [1, 2, 1, 2, 2, 1, 1, 2])
     try:
         result = run(jobs, nodes(2, 6), policy, failures, seed=1)

@@ -37,7 +37,7 @@ def test_nothing_starts_on_a_node_that_goes():
     jobs = fixed([0, 90], [95, 50], [2, 2])
     heeding = run(jobs, TWO, "fifo-with-notice", spot(20.0, True))
     assert heeding.completion_s.tolist() == [95.0, 145.0]
-    costly = spot(20.0, True, Checkpoints(1000.0, 30.0))
+    costly = spot(20.0, True, Checkpoints(interval_s=1000.0, cost_s=30.0))
     deaf = run(jobs, TWO, "fifo-backfill", costly)
     assert deaf.completion_s.tolist() == [95.0, 150.0]
     assert deaf.parts["failures"].lost_gpu_s.tolist() == [0.0, 20.0]
@@ -78,8 +78,8 @@ def test_notice_of_one_cause_outlives_an_outage_of_another():
 
 def test_larger_jobs_save_longer():
     """100 s of work, a checkpoint after each 30 s: three of them, of 1 s and 2 s a GPU."""
-    saving = Failures([], Checkpoints(30.0, 1.0, cost_per_gpu_s=2.0))
+    saving = Failures([], Checkpoints(interval_s=30.0, cost_s=1.0, cost_per_gpu_s=2.0))
     result = run(fixed([0, 0], [100, 100], [1, 2]), TWO, "fifo-backfill", saving)
     assert result.completion_s.tolist() == [100.0 + 3 * 3.0, 100.0 + 3 * 5.0]
     with pytest.raises(InputError, match="cost_per_gpu_s is -1"):
-        Checkpoints(30.0, cost_per_gpu_s=-1.0)
+        Checkpoints(interval_s=30.0, cost_per_gpu_s=-1.0)

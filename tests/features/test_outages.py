@@ -70,7 +70,7 @@ def soon_hopeless(monkeypatch):
 @pytest.mark.usefixtures("soon_hopeless")
 def test_by_hand_without_and_with_checkpoints():
     """A failure every 600 s of up time, repaired in 50 s; the job needs 1000 s."""
-    saved = run_one(Failures([cause(600.0, 50.0)], Checkpoints(200.0, 10.0, 5.0)))
+    saved = run_one(Failures([cause(600.0, 50.0)], Checkpoints(interval_s=200.0, cost_s=10.0, restart_s=5.0)))
     # At 600 s two cycles of 210 s are over: 400 s are saved, 180 s of work are lost.
     # From 650 s: restart 5 s, two cycles, 175 s that are lost at 1250 s. From 1300 s: 5 + 200 s.
     assert saved.completion_s[0] == pytest.approx(1505.0)
@@ -85,7 +85,7 @@ def test_by_hand_without_and_with_checkpoints():
 def test_notice_saves_the_work_but_for_the_time_of_a_checkpoint():
     def end(notice_s):
         spot = cause(600.0, 50.0, [(0,)], notice_s, name="spot")
-        return run_one(Failures([spot], Checkpoints(math.inf, 10.0))).completion_s[0]
+        return run_one(Failures([spot], Checkpoints(interval_s=math.inf, cost_s=10.0))).completion_s[0]
 
     assert end(30.0) == pytest.approx(650 + 410)  # 590 s were saved
     with pytest.raises(InfeasibleDecision):
@@ -111,7 +111,7 @@ def test_a_job_that_fails_by_itself_is_given_up_after_its_attempts():
     assert result.parts["failures"].abandoned.tolist() == [1]
     assert result.parts["failures"].lost_gpu_s[0] == pytest.approx(900.0)
     assert result.summary()["goodput"] == pytest.approx(0.0)
-    saved = Failures(checkpoints=Checkpoints(100.0), job_time_to_failure=Deterministic(300.0))
+    saved = Failures(checkpoints=Checkpoints(interval_s=100.0), job_time_to_failure=Deterministic(300.0))
     assert run_one(saved).completion_s[0] == pytest.approx(1000.0)
 
 
@@ -140,7 +140,7 @@ def test_attempts_with_preemption_checkpoints_and_a_limit():
     assert ends == pytest.approx([10.0, 80.0, 100.0, 150.0])
     assert result.parts["failures"].lost_gpu_s[0] == pytest.approx(50.0)
     # A checkpoint of 1 s after each 20 s of work, and 5 s to restart: 31 s, then 5 + 20, then 5 + 52.
-    slow = attempts(failures=Failures(checkpoints=Checkpoints(20.0, 1.0, 5.0)))
+    slow = attempts(failures=Failures(checkpoints=Checkpoints(interval_s=20.0, cost_s=1.0, restart_s=5.0)))
     ends = [s.end_s for s in slow.schedule if s.job == 0]
     assert ends == pytest.approx([31.0, 31 + 52 + 25, 31 + 52 + 25 + 57])
     given_up = attempts(failures=Failures(max_attempts=2))
@@ -165,7 +165,7 @@ def test_no_policy_sees_attempts_to_come():
 
 
 def test_costs_of_a_checkpoint_by_model():
-    failures = Failures(checkpoints=Checkpoints(100.0, 1.0, cost_of_model={"vgg": 7.0}))
+    failures = Failures(checkpoints=Checkpoints(interval_s=100.0, cost_s=1.0, cost_of_model={"vgg": 7.0}))
     assert run_one(failures).completion_s[0] == pytest.approx(1009.0)
     assert run_one(failures, model="vgg").completion_s[0] == pytest.approx(1063.0)
 
@@ -179,7 +179,7 @@ def test_a_node_that_is_down_costs_nothing_and_takes_no_decision():
 
     with pytest.raises(InfeasibleDecision, match="at 300 s: uses node 0, which is down"):
         run(fixed([0], [1000]), nodes(1, 2), stubborn, Failures([cause(300.0, 100.0)]))
-    saved = Failures([cause(100.0, 500.0)], Checkpoints(0.0))
+    saved = Failures([cause(100.0, 500.0)], Checkpoints(interval_s=0.0))
     result = run_one(saved, nodes(price_per_hour=3600.0), 250.0)
     assert result.completion_s[0] == pytest.approx(250 + 2 * 500)
     assert result.meters.leasing_cost == pytest.approx(250.0)
@@ -193,11 +193,11 @@ def test_mistakes_are_one_line():
     with pytest.raises(InputError, match="failure: node 5, expected 0 to 0"):
         run_one(Failures([cause(1.0, 1.0, [(5,)])]))
     with pytest.raises(InputError, match="interval_s is 'weekly'"):
-        Checkpoints("weekly")
+        Checkpoints(interval_s="weekly")
     with pytest.raises(InputError, match="interval_s is 0 at a cost"):
-        Checkpoints(0.0, 5.0)
+        Checkpoints(interval_s=0.0, cost_s=5.0)
     with pytest.raises(InputError, match="cost_s is -1"):
-        Checkpoints(10.0, -1.0)
+        Checkpoints(interval_s=10.0, cost_s=-1.0)
 
 
 GOOD = """policy = "fifo-backfill"

@@ -49,7 +49,7 @@ def test_exact_time_is_dalys_less_one_checkpoint():
 def test_simulated_completion_with_checkpoints(interval, cost, restart, repair):
     work, m = 5000.0, 3000.0
     outages = Outages.of_each_node(1, Exponential(m), Deterministic(repair))
-    failures, times = Failures([outages], Checkpoints(interval, cost, restart)), []
+    failures, times = Failures([outages], Checkpoints(interval_s=interval, cost_s=cost, restart_s=restart)), []
     for seed in range(150):
         result = one_by_one(fixed([0], [work]), failures, seed)
         times.append(result.completion_s[0])
@@ -63,7 +63,7 @@ def test_availability_and_the_queue_with_breakdowns():
     """Avi-Itzhak and Naor: M/M/1, exponential breakdowns and repairs, work is kept."""
     service, up, down, rate, count = 100.0, 1000.0, 200.0, 1 / 200, 1500
     outages = Outages.of_each_node(1, Exponential(up), Exponential(down))
-    failures = Failures([outages], Checkpoints(0.0))
+    failures = Failures([outages], Checkpoints(interval_s=0.0))
     mean, part = [], []
     for seed in range(8):
         rng = np.random.default_rng(seed)

@@ -48,7 +48,7 @@ def test_a_held_job_leaves_when_its_patience_is_over():
     """j1 is promised 160 s and held until it leaves at 50 s; so j2 of all GPUs is promised 170 s when it comes at 60 s."""
     late = {"due_s": [math.inf, 160.0, 170.0], "patience_s": [math.inf, 40.0, math.inf]}
     work = jobs("aab", [100] * 3, [1, 1, 2], [0, 10, 60], **late)
-    parts = tenants_of(work, quota={"a": 1.0}), Admission("reject")
+    parts = tenants_of(work, quota={"a": 1.0}), Admission(rule="reject")
     result = run(work, nodes(2), "fifo-backfill", *parts)
     assert result.completion_s.tolist() == [100.0, 50.0, 200.0]
     assert result.parts["admission"].promised.tolist() == [False, True, True]
@@ -102,8 +102,8 @@ def test_a_dominant_share_is_the_largest_and_no_sum():
 def test_a_job_that_is_given_up_keeps_no_promise():
     """One GPU. j0 fails for good at 10 s; j1 comes at 20 s, has 5 s of work and 15 s of time."""
     work = jobs("aa", [100, 5], [1, 1], [0.0, 20.0], due_s=[105.0, 35.0])
-    failures = Failures((), Checkpoints(0.0), Deterministic(10.0), max_attempts=1)
-    features = [Admission("reject"), failures]
+    failures = Failures((), Checkpoints(interval_s=0.0), Deterministic(10.0), max_attempts=1)
+    features = [Admission(rule="reject"), failures]
     result = run(work, nodes(1), "deadline-first", *features)
     assert result.jobs_table()["status"].tolist() == ["abandoned", "done"]
 
@@ -112,7 +112,7 @@ def test_a_job_that_is_given_up_keeps_no_promise():
 def test_due_dates_count_from_now(due_s, status):
     """A job of 100 s that comes at 1000 s."""
     work = jobs("aa", [100, 1], [1, 1], [1000.0, 1000.0], due_s=[due_s, math.inf])
-    result = run(work, nodes(1), "deadline-first", Admission("reject"))
+    result = run(work, nodes(1), "deadline-first", Admission(rule="reject"))
     assert result.jobs_table()["status"].tolist() == [status, "done"]
 
 

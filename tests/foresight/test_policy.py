@@ -241,7 +241,7 @@ class Blind:
 
 
 def test_decisions_may_take_time():
-    server = ServerSpec(Deterministic(120.0))
+    server = ServerSpec(service=Deterministic(120.0))
     check(run(jobs(8, 8), Cluster.of_vms(CATALOG, 2), server=server))
 
 

@@ -83,7 +83,7 @@ def test_an_outage_never_takes_a_job_into_an_earlier_attempt():
     # The next outage comes at 210 s, when job 0 has just ended; job 1 loses what it did since 110 s.
     assert first.completion_s[0] == 210.0
     assert first.parts["failures"].failures.tolist() == [2, 2]
-    saved = replace(failures, checkpoints=Checkpoints(0))
+    saved = replace(failures, checkpoints=Checkpoints(interval_s=0))
     result = run(jobs, ONE, together, busy(jobs), saved)
     # Job 0 has 40 s of its work left at 100 s, job 1 60 s: 80 s at half speed, then 20 s alone.
     assert result.completion_s.tolist() == [190.0, 210.0]
@@ -92,7 +92,7 @@ def test_an_outage_never_takes_a_job_into_an_earlier_attempt():
 def test_attempts_with_checkpoints_beside_a_neighbour():
     """Works 20 s, saves 10 s. At half speed the attempt of 30 s of its time takes 60 s of work and two saves."""
     jobs = jobs_of([100.0, 1000.0], fails_at=[(0.3,), ()])
-    saving = Failures([], Checkpoints(20.0, 10.0))
+    saving = Failures([], Checkpoints(interval_s=20.0, cost_s=10.0))
     result = run(jobs, ONE, together, busy(jobs), saving)
     assert next(s.end_s for s in result.schedule if s.job == 0) == pytest.approx(80.0)
 
@@ -112,7 +112,7 @@ def test_checkpoints_go_on_when_a_neighbour_comes():
 
 
 def test_without_failures_checkpoints_take_their_time():
-    jobs, saving = jobs_of([100.0, 1000.0], [0.0, 50.0]), Failures([], Checkpoints(40.0, 10.0))
+    jobs, saving = jobs_of([100.0, 1000.0], [0.0, 50.0]), Failures([], Checkpoints(interval_s=40.0, cost_s=10.0))
     result = run(jobs, ONE, together, busy(jobs), saving)
     assert result.completion_s[0] == pytest.approx(190.0)  # 40 s, then 120 s at half speed, 3 saves
 
@@ -130,7 +130,7 @@ def test_patience(failing):
 def test_failures_with_patience_on_whole_gpus():
     """The node goes at 10 s for 15 s: the second job leaves at 20 s; the first stays, it had started."""
     jobs = jobs_of([100.0, 50.0], part=1.0, patience_s=[5.0, 20.0])
-    failures = Failures([Outages(Deterministic(10.0), Deterministic(15.0), [(0,)])], Checkpoints(0))
+    failures = Failures([Outages(Deterministic(10.0), Deterministic(15.0), [(0,)])], Checkpoints(interval_s=0))
     result = run(jobs, ONE, "fifo-backfill", failures)
     assert result.left.tolist() == [False, True]
     assert result.completion_s[1] == 20.0

@@ -52,7 +52,7 @@ def test_the_greedy_sees_which_due_dates_are_taken_away():
     """Halves of 100 s; the first two are promised 110 s, the third of ten times the weight cannot be promised 105 s."""
     late = {"due_s": [110.0, 110.0, 105.0], "weight_per_s": [0.01, 0.01, 0.1]}
     jobs = jobs_of([0.5] * 3, [100.0] * 3, [0.0, 0.0, 1.0], **late)
-    result = run(jobs, ONE, "greedy@fractional", Admission("downgrade"))
+    result = run(jobs, ONE, "greedy@fractional", Admission(rule="downgrade"))
     assert result.completion_s.tolist() == [100.0, 100.0, 200.0]
     assert run(jobs, ONE, "greedy@fractional").completion_s[2] == 101.0
 

@@ -39,6 +39,10 @@ def added(rules: Rules, cluster: Cluster = NODES, jobs: Workload | None = None, 
     return adapt(jobs or trace(), cluster, rules, Streams(seed))
 
 
+def changed(rules: Rules, **keys) -> Rules:
+    return Rules(**{**rules.model_dump(), **keys})
+
+
 # -- speed-up --------------------------------------------------------------------------------
 
 
@@ -55,7 +59,7 @@ def test_elastic_at_the_traces_demand_has_the_traces_duration(cluster):
 
 
 def test_reference_type_is_the_one_whose_times_are_the_traces():
-    jobs, rules = trace(), replace(ELASTIC, gpu_type="M60")
+    jobs, rules = trace(), changed(ELASTIC, gpu_type="M60")
     table = added(rules, VMS, jobs).workload.performance.times_s
     m60 = TYPES.index("NV24")
     small = np.flatnonzero(jobs.num_gpus <= 4)
@@ -186,7 +190,7 @@ def test_hierarchical_jobs_get_synergys_sensitivity():
 
 @pytest.mark.parametrize("law", ["min-2max", "min-3min", "min-max", "factor:1.5,4"])
 def test_due_dates_lie_where_the_law_says(law):
-    jobs = added(replace(ELASTIC, due=law)).workload
+    jobs = added(changed(ELASTIC, due=law)).workload
     times = jobs.performance.times_s[:, 0, 1:]
     least, most = times.min(axis=1), times.max(axis=1)
     own = trace().performance.duration_s
@@ -240,11 +244,11 @@ def test_weights_by_virtual_cluster():
 @pytest.mark.parametrize("rules", [Rules(), ELASTIC], ids=["fixed", "elastic"])
 def test_load_comes_out_and_gaps_keep_their_shape(rules, load):
     before = trace()
-    after = adapt(before, NODES, replace(rules, load=load, due="factor:2,2"), Streams(1))
+    after = adapt(before, NODES, changed(rules, load=load, due="factor:2,2"), Streams(1))
     assert offered_load(*after).packed == pytest.approx(load, rel=0.01)
     gaps = np.diff(after.workload.submit_s) / np.diff(before.submit_s)
     np.testing.assert_allclose(gaps, gaps[0], rtol=1e-6)
-    plain = adapt(before, NODES, replace(rules, due="factor:2,2"), Streams(1)).workload
+    plain = adapt(before, NODES, changed(rules, due="factor:2,2"), Streams(1)).workload
     slack = plain.due_s - plain.submit_s
     np.testing.assert_allclose(after.workload.due_s - after.workload.submit_s, slack, rtol=1e-9)
 
@@ -288,7 +292,7 @@ def test_power_and_prices_of_the_gpus_alone():
 
 
 def test_same_seed_same_bytes_and_nothing_given_is_changed():
-    rules = replace(ELASTIC, due="min-2max", weights="printed", load=0.8)
+    rules = changed(ELASTIC, due="min-2max", weights="printed", load=0.8)
     before = trace()
     copy = before.submit_s.copy(), before.performance.duration_s.copy(), before.model
     one, other = (added(rules, jobs=before).workload for _ in range(2))
@@ -303,8 +307,8 @@ def test_same_seed_same_bytes_and_nothing_given_is_changed():
 
 
 def test_one_rule_does_not_move_the_numbers_of_another():
-    with_due = added(replace(ELASTIC, due="min-2max")).workload
-    with_both = added(replace(ELASTIC, due="min-2max", weights="printed")).workload
+    with_due = added(changed(ELASTIC, due="min-2max")).workload
+    with_both = added(changed(ELASTIC, due="min-2max", weights="printed")).workload
     assert with_due.due_s.tobytes() == with_both.due_s.tobytes()
 
 
@@ -316,7 +320,7 @@ def test_no_rules_leave_the_jobs_alone():
 
 
 def test_each_rule_leaves_a_note():
-    notes = added(replace(ELASTIC, due="min-max", weights="released", load=0.5)).workload.notes
+    notes = added(changed(ELASTIC, due="min-max", weights="released", load=0.5)).workload.notes
     assert len(notes) == 5
     assert all(note.startswith("adapt: ") for note in notes)
 
@@ -328,14 +332,14 @@ def test_each_rule_leaves_a_note():
         (NODES, Rules()),
         (NODES, ELASTIC),
         (SERVERS, Rules(models="uniform", sensitivity="synergy")),
-        (SERVERS, replace(ELASTIC, sensitivity="synergy")),
+        (SERVERS, changed(ELASTIC, sensitivity="synergy")),
         (POOL, Rules(models="uniform", speedup_curve="calibrated")),
     ],
 )
 def test_the_first_jobs_of_a_trace_are_a_trace(cluster, rules, due):
     """They keep the times of all jobs (`Workload.head`), and are as many as they are."""
     load = None if cluster.is_pool else 0.5
-    jobs = added(replace(rules, due=due, load=load), cluster, trace().head(10)).workload
+    jobs = added(changed(rules, due=due, load=load), cluster, trace().head(10)).workload
     assert jobs.due_s.shape == jobs.submit_s.shape == (10,)
     assert (jobs.due_s > jobs.submit_s).all()
 
@@ -354,20 +358,20 @@ def test_shares_of_models_come_out():
 @pytest.mark.parametrize(
     ("rules", "line"),
     [
-        ({"speedup": "linear"}, "speedup: got 'linear', expected 'calibrated'"),
-        ({"speedup_curve": "x"}, "speedup_curve: got 'x'"),
-        ({"demand": "law:helios"}, "demand: got 'law:helios', expected 'stated' or 'cheapest'"),
-        ({"sensitivity": "yes"}, "sensitivity: got 'yes'"),
-        ({"power": "x"}, "power: got 'x'"),
+        ({"speedup": "linear"}, 'speedup: got "linear", expected "calibrated"'),
+        ({"speedup_curve": "x"}, 'speedup_curve: got "x"'),
+        ({"demand": "law:helios"}, 'demand: got "law:helios", expected one of stated, cheapest'),
+        ({"sensitivity": "yes"}, 'sensitivity: got "yes"'),
+        ({"power": "x"}, 'power: got "x"'),
         ({"due": "min2max"}, "due: got 'min2max'"),
         ({"due": "factor:0.5,2"}, "due: got 'factor:0.5,2'"),
         ({"due": "factor:2"}, "due: got 'factor:2'"),
         ({"due": "factor:1,1e308"}, "due: got 'factor:1,1e308'"),
         ({"weights": "heavy"}, "weights: law 'heavy'"),
-        ({"weights": {"a": -1.0}}, "weights: got -1.0 for 'a'"),
+        ({"weights": {"a": -1.0}}, "weights.a: got -1.0"),
         ({"load": 0.0}, "load: got 0.0"),
-        ({"load": math.nan}, "load: got nan"),
-        ({"models": "all"}, "models: got 'all'"),
+        ({"load": math.nan}, "load: got NaN"),
+        ({"models": "all"}, 'models: got "all"'),
         ({"models": ("resnet",)}, "models: model is 'resnet'"),
         ({"models": (1.0, 2.0)}, "models: split is"),
         ({"models": ()}, "models: split is"),
@@ -376,6 +380,7 @@ def test_shares_of_models_come_out():
         ({"speedup_curve": "calibrated", "sensitivity": "synergy"}, "sensitivity: given together with speedup_curve"),
         ({"prices": 1.0, "power": "andreas"}, "power: given together with prices"),
         ({"prices": -1.0}, "prices: got -1.0"),
+        ({"gpu_type": "TPU"}, "gpu_type: got 'TPU', expected a GPU type of"),
     ],
 )  # fmt: skip
 def test_wrong_and_contradictory_rules_are_one_line(rules, line):
@@ -405,7 +410,6 @@ def test_wrong_and_contradictory_rules_are_one_line(rules, line):
             "prices: GPU type 'V100' has no price, expected nodes of T4",
         ),
         (Rules(models="uniform", sensitivity="synergy"), NODES, "sensitivity: node type '8-GPU'"),
-        (replace(ELASTIC, gpu_type="TPU"), NODES, "gpu_type: model 'alexnet': no throughput on"),
     ],
 )
 def test_rules_that_do_not_go_with_jobs_or_machines_are_one_line(rules, cluster, line):
@@ -416,7 +420,7 @@ def test_rules_that_do_not_go_with_jobs_or_machines_are_one_line(rules, cluster,
 def test_a_model_without_throughput_on_a_type_is_one_line():
     tpu = Cluster.of_nodes(NodeType("tpu", "TPU", 4), 2)
     with pytest.raises(InputError, match=r"speedup: .*no throughput on GPU type 'TPU'"):
-        added(replace(ELASTIC, gpu_type="V100"), tpu)
+        added(changed(ELASTIC, gpu_type="V100"), tpu)
     tiny = Cluster.of_nodes(NodeType("tiny", "Quadro P600", 4), 2)
     with pytest.raises(InputError, match="speedup: model 'gnmt': fits on no GPU of Quadro P600"):
         added(Rules(models=("gnmt",), speedup="calibrated", gpu_type="V100"), tiny)

@@ -72,7 +72,7 @@ def test_same_seed_same_bytes():
 @pytest.mark.parametrize("name", ["bias", "noise", "configuration_noise"])
 @pytest.mark.parametrize("value", [-1.5, float("inf"), float("nan")])
 def test_bad_errors_are_one_line(name, value):
-    with pytest.raises(InputError, match=f"{name} is"):
+    with pytest.raises(InputError, match=f"{name}: got"):
         Predictions(**{name: value})
 
 

@@ -368,7 +368,7 @@ def run_server(config: dict[str, Any]) -> Outcome:
     from simulator.laws import parse_law
 
     service = config["service"]
-    spec = ServerSpec("measured" if service == "measured" else parse_law(service))
+    spec = ServerSpec(service="measured" if service == "measured" else parse_law(service))
     if config["h"] == "last decision":
         config = {**config, "since_last_s": config["period_s"], "period_s": None}
     elif config["h"] == "no H":

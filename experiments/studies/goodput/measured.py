@@ -71,7 +71,7 @@ def of_pollux(
         Cluster.of_nodes(NodeType("server", "T4", GPUS), NODES),
         make_policy(policy, **options),
         decision_points=DecisionPoints(round_s=round_s),
-        features=[Delays(RESTART_S, RESTART_S, RESTART_S)],
+        features=[Delays(first_s=RESTART_S, resume_s=RESTART_S, move_s=RESTART_S)],
     )
     published = json.loads((folder / file).read_text())["jcts"][f"workload-{number}"]
     return _rows("pollux", number, name, result.workload, published, result.jct_s)
@@ -106,7 +106,7 @@ def of_elasticflow(folder: Path, policy: str, file: str) -> pd.DataFrame:
         Cluster.of_nodes(NodeType("server", "A100", 128), 1),
         make_policy(policy),
         decision_points=DecisionPoints(least_gap_s=GAP_S),
-        features=[] if elastic else [Delays(4.0, 4.0, 4.0, 2.0)],
+        features=[] if elastic else [Delays(first_s=4.0, resume_s=4.0, move_s=4.0, doubling_s=2.0)],
     )
     rows = pd.read_csv(folder / "fig10" / file, dtype={"job_id": str})
     published = dict(zip(rows["job_id"], rows["JCT"], strict=True))

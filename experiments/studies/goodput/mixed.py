@@ -116,7 +116,7 @@ def run(jobs: Workload, cluster: Cluster, policy: str, options: dict[str, Any]) 
         cluster,
         make_policy(policy, **options),
         decision_points=DecisionPoints(round_s=round_s),
-        features=[Delays(RESTART_S, RESTART_S, RESTART_S)],
+        features=[Delays(first_s=RESTART_S, resume_s=RESTART_S, move_s=RESTART_S)],
     )
 
 

@@ -92,7 +92,7 @@ def run_goodput(config: dict[str, Any]) -> Outcome:
         policy,
         seed=config["seed"],
         decision_points=DecisionPoints(round_s=60.0),
-        features=[Delays(30.0, 30.0, 30.0)],
+        features=[Delays(first_s=30.0, resume_s=30.0, move_s=30.0)],
     )
     return Outcome(
         {

@@ -76,7 +76,7 @@ def run_job(config: dict[str, Any]) -> Outcome:
     )
     failures = Failures(
         reliability=replace(spec, **config["change"]),
-        checkpoints=Checkpoints(0.0, restart_s=restart_s),
+        checkpoints=Checkpoints(interval_s=0.0, restart_s=restart_s),
     )
     result = simulate(
         jobs,

@@ -12,12 +12,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from simulator.arguments import checked
 from simulator.core.feature import Feature, FeatureRecord
 from simulator.core.simulation import Simulation
 from simulator.errors import InputError
@@ -32,38 +31,17 @@ from simulator.model.workload import Workload
 BoolArray = npt.NDArray[np.bool_]
 
 
-Rule = Literal["reject", "downgrade"]
-
-
-@checked("admission")
-@dataclass(frozen=True)
-class Admission:
-    """Admission control for jobs that cannot meet their due date.
-
-    Attributes
-    ----------
-    rule : "reject": they leave at once; "downgrade": they run without a due date.
-    """
-
-    rule: Rule = "reject"
-
-    def __post_init__(self) -> None:
-        if self.rule not in get_args(Rule):
-            known = ", ".join(get_args(Rule))
-            raise InputError(f"admission: rule is {self.rule!r}, expected one of {known}")
-
-
-class AdmissionKeys(FeatureTable):
+class Admission(FeatureTable):
     """Treatment of a job that cannot meet its due date."""
 
     table: ClassVar[str] = "admission"
 
-    rule: Rule = "reject"
+    rule: Literal["reject", "downgrade"] = "reject"
     """a job that cannot be promised its due date leaves (reject), or runs without one (downgrade)"""
 
     def make(self, scene: Scene) -> Admission:
         """The rule."""
-        return Admission(self.rule)
+        return self
 
 
 @dataclass(frozen=True)

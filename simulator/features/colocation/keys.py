@@ -55,14 +55,14 @@ class ColocationKeys(FeatureTable):
     )
     """models for jobs without one, with these chances"""
 
-    def on_jobs(self, workload: Workload, seed: int) -> Workload:
+    def on_jobs(self, workload: Workload, streams: Streams) -> Workload:
         """The jobs with parts and models, where the table gives them some."""
         if self.part is not None:
             with at_key("colocation.part"):
                 workload = with_parts(workload, self.part)
         if self.draw:
             with at_key("colocation.draw"):
-                workload = with_drawn_models(workload, self.draw, Streams(seed))
+                workload = with_drawn_models(workload, self.draw, streams)
         return workload
 
     def make(self, scene: Scene) -> Colocation:

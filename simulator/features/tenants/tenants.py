@@ -240,12 +240,12 @@ class TenantKeys(FeatureTable):
     )
     """tenants for jobs that name none, with these chances"""
 
-    def on_jobs(self, workload: Workload, seed: int) -> Workload:
+    def on_jobs(self, workload: Workload, streams: Streams) -> Workload:
         """The jobs with a tenant each, where tenants are drawn."""
         if not self.draw:
             return workload
         with at_key("tenants.draw"):
-            return with_drawn_tenants(workload, self.by, self.draw, Streams(seed))
+            return with_drawn_tenants(workload, self.by, self.draw, streams)
 
     def make(self, scene: Scene) -> Tenants:
         """The tenants."""
