@@ -27,7 +27,6 @@ MODULES: tuple[str, ...] = (
     "experiments.studies.goodput",
     "experiments.studies.reliability",
     "experiments.studies.beyond",
-    "experiments.studies.cross",
 )
 """The package of each."""
 ALL = "all"
