@@ -23,8 +23,6 @@ MODULES: tuple[str, ...] = (
     "experiments.papers.synergy",
     "experiments.studies.foresight",
     "experiments.studies.queueing",
-    "experiments.studies.shares",
-    "experiments.studies.goodput",
     "experiments.studies.reliability",
     "experiments.studies.beyond",
 )
