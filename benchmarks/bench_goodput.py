@@ -13,8 +13,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from benchmarks import mixed_gpus as mixed
 from benchmarks.bench_engine import print_unit
-from experiments.studies.goodput import mixed
 from policies import make_policy
 from simulator import Cluster, DecisionPoints, NodeType, Result, simulate
 from simulator.features.reconfiguration import Delays

@@ -23,11 +23,8 @@ MODULES: tuple[str, ...] = (
     "experiments.papers.synergy",
     "experiments.studies.foresight",
     "experiments.studies.queueing",
-    "experiments.studies.shares",
-    "experiments.studies.goodput",
     "experiments.studies.reliability",
     "experiments.studies.beyond",
-    "experiments.studies.cross",
 )
 """The package of each."""
 ALL = "all"

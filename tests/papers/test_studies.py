@@ -105,8 +105,8 @@ def test_runs_of_synergy_are_the_files_at_paper_scale():
         assert task.config["window"][1] <= jobs["num_jobs"]
 
 
-SCENARIOS = ("published", "servers", "solver_times", "philly_log")
-"""Files that are no sweeps: printed numbers, a scenario that sweeps vary, measured times."""
+SCENARIOS = ("published", "servers", "philly_log")
+"""Files that are no sweeps: printed numbers, scenarios that sweeps vary."""
 
 
 @pytest.mark.usefixtures("short_log")

@@ -1,9 +1,4 @@
-"""A hand-made case for the mechanism behind each question that has none elsewhere.
-
-Dispatchers are in tests/core/test_dispatchers.py, predictions in tests/workloads/test_predictions.py, decisions that
-wait for a server or for a round in tests/core/test_engine.py and test_by_hand.py, reconfiguration there and in
-tests/policies, bounds in tests/foresight.
-"""
+"""What fixed demands and several controllers cost, by hand."""
 
 import numpy as np
 import pytest

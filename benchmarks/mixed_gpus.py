@@ -1,19 +1,17 @@
-"""Sia, Pollux and Gavel on GPUs of three types, on Pollux's published workloads, as a table that is committed.
+"""Sia, Pollux and Gavel on GPUs of three types, on Pollux's published workloads: what Sia saves over each.
 
-    python -m experiments.studies.goodput.mixed POLLUX
+    python -m benchmarks.mixed_gpus POLLUX
 
 ``POLLUX`` holds the workloads and tables of Pollux's simulator, whose times are of T4 GPUs. ``gpu_times.csv`` has times of a step on 4 GPUs
-of 2 nodes on three types, from Pollux's tables and those of Sia's released program; the speed of a type is their ratio. The page needs the
-table of results alone.
+of 2 nodes on three types, from Pollux's tables and those of Sia's released program; the speed of a type is their ratio. The rows of
+the page of clusters (experiments/studies/clusters/sia.csv) are written.
 """
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,13 +22,17 @@ from policies import make_policy
 from simulator import Cluster, DecisionPoints, NodeType, Result, Workload, simulate
 from simulator.features.reconfiguration import Delays
 from simulator.model.goodput import Goodput
-from simulator.statistics import Estimate, student
+from simulator.statistics import student
 from simulator.workloads.pollux import PolluxJobs
 from simulator.workloads.reshaping import of_demand
 from simulator.workloads.table import Setting
 
-HERE = Path(__file__).parent
-TABLE, TIMES = HERE / "mixed.csv", HERE / "gpu_times.csv"
+TIMES = Path(__file__).with_name("gpu_times.csv")
+ROWS = Path(__file__).parents[1] / "experiments" / "studies" / "clusters" / "sia.csv"
+WHY = (
+    "other workloads (Pollux's, in place of three traces), and the times on two of the three types are Pollux's "
+    "T4 times divided by one speed for each application"
+)
 WORKLOADS = range(1, 9)
 TYPES = {"T4": 6, "RTX2080Ti": 6, "A100": 4}
 """Nodes of 4 GPUs of each type; those of 8 GPUs in the paper count as two."""
@@ -39,7 +41,6 @@ MOST_GPUS = 16
 """Of a job of fixed demand, so that it fits on each type."""
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "sia": ("sia", {}),
-    "sia (released)": ("sia", {"released": True}),
     "pollux": ("pollux", {}),
     "max-throughput": ("max-throughput", {}),
     "max-min-fairness": ("max-min-fairness", {}),
@@ -50,21 +51,6 @@ RIVALS = ("pollux", *GAVEL)
 ROUND_S, GAVEL_ROUND_S = 60.0, 360.0
 """Length of a round, as in the released program."""
 MEASURES = ("mean_jct_s", "p99_jct_s", "makespan_s", "gpu_h")
-
-
-@cache
-def measured() -> pd.DataFrame:
-    """Columns workload, policy, and `MEASURES`."""
-    return pd.read_csv(TABLE)
-
-
-def savings(which: str) -> Iterator[tuple[str, str, Estimate]]:
-    """Per cent that Sia saves, over the workloads: rival, measure, and mean with its interval."""
-    by_policy = measured().set_index(["policy", "workload"])[list(MEASURES)]
-    for rival in RIVALS:
-        saved = 100 * (1 - by_policy.loc[which] / by_policy.loc[rival])
-        for measure in MEASURES:
-            yield rival, measure, student(saved[measure])
 
 
 def speeds() -> dict[str, dict[str, tuple[float, float]]]:
@@ -133,7 +119,7 @@ def measures_of(result: Result) -> dict[str, float]:
 
 
 def measure(folder: Path) -> pd.DataFrame:
-    """The table, from the published files."""
+    """`MEASURES` of each workload and policy, from the published files."""
     cluster, rows = mixed_cluster(TYPES), []
     for number in WORKLOADS:
         jobs = on_types(
@@ -148,5 +134,19 @@ def measure(folder: Path) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def savings(measured: pd.DataFrame) -> pd.DataFrame:
+    """Per cent that Sia saves, over the workloads: a row for each rival and measure."""
+    by_policy = measured.set_index(["policy", "workload"])[list(MEASURES)]
+    rows = []
+    for rival in RIVALS:
+        saved = 100 * (1 - by_policy.loc["sia"] / by_policy.loc[rival])
+        for measure in MEASURES:
+            e = student(saved[measure])
+            ends = [round(x, 4) for x in (e.mean, e.lower, e.upper)]
+            rows.append((f"sia-saves.{measure}", rival, *ends, e.n, WHY))
+    return pd.DataFrame(rows, columns=["published", "rival", "mean", "low", "high", "n", "why"])
+
+
 if __name__ == "__main__":
-    measure(Path(sys.argv[1])).to_csv(TABLE, index=False, lineterminator="\n")
+    found = savings(measure(Path(sys.argv[1])))
+    found.to_csv(ROWS, index=False, lineterminator="\n")

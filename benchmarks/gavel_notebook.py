@@ -1,9 +1,9 @@
-"""Our runs of Gavel's random jobs beside the numbers that its notebook prints, as a table that is committed.
+"""Our runs of Gavel's random jobs beside the numbers that its notebook prints.
 
-    python -m experiments.studies.shares.notebooks FOLDER [WORKERS]
+python -m benchmarks.gavel_notebook FOLDER [WORKERS]
 
 ``FOLDER`` holds the throughputs and the table of printed numbers (Gavel, OSDI 2020; stanford-futuredata/gavel,
-MIT licence). The pages need the table alone. A run costs up to two minutes.
+MIT licence). A run costs up to two minutes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,6 @@ from simulator import DecisionPoints, Workload, simulate
 from simulator.workloads.gavel_like import GavelLikeJobs
 from simulator.workloads.table import Setting
 
-TABLE = Path(__file__).parent / "notebooks.csv"
 ROUND_S = 360.0
 GPUS = {"v100": 36, "p100": 36, "k80": 36}
 FIRST, LAST = 4000, 5000
@@ -51,12 +49,6 @@ RUNS = [
     ("allox", 2.8),
     ("allox", 4.4),
 ]
-
-
-@cache
-def notebooks() -> pd.DataFrame:
-    """Columns policy, jobs_per_h, ours_h, published_h."""
-    return pd.read_csv(TABLE)
 
 
 def measure(folder: Path, workers: int = 1) -> pd.DataFrame:
@@ -107,5 +99,4 @@ def _from(jobs: Workload, first: int) -> Workload:
 
 
 if __name__ == "__main__":
-    table = measure(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1)
-    table.to_csv(TABLE, index=False, lineterminator="\n")
+    print(measure(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1).to_string())
