@@ -231,9 +231,9 @@ def hierarchical(results: Results) -> Iterator[Claim]:
         wide = costs(results, "gap", due)
         for model in (m for m in MODELS if m in wide and "randomised-all" in wide):
             words = {"law": f"{law}, RG from all configurations", "model": LABELS[model]}
-            ratio = _geometric(wide["randomised-all"] / wide[model])
+            every = _geometric(wide["randomised-all"] / wide[model])
             why = "RG draws from a small subset of the configurations, and its size is not printed"
-            yield PAGE.row("almost-equal", ratio, why, labels=("variant",), proof="", **words)
+            yield PAGE.row("almost-equal", every, why, labels=("variant",), proof="", **words)
         for model in (m for m in MODELS if m in wide):
             ratio = wide["randomised-greedy"] / wide[model]
             by_gap = ratio.dropna().groupby("mean_gap_s").mean()
