@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+COLUMNS = 3
+"""Panels in a row."""
 HEAD = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <meta name="viewport" content="width=device-width">
@@ -37,12 +39,10 @@ def write_pages(folder: Path) -> list[Path]:
     InputError
         It holds none.
     """
-    import pandas as pd
-
     from experiments.pictures.saving import save_picture
 
     tables = {
-        path.parent.name: pd.read_csv(path, converters={"exact": str, "view": str})
+        path.parent.name: _read(path)
         for path in sorted(folder.glob("*/table.csv"))
     }  # fmt: skip
     if not tables:
@@ -65,6 +65,13 @@ def write_pages(folder: Path) -> list[Path]:
             f'<h2><a href="{name}.html">{escape(name)}</a>: {escape(task.title)}</h2><p>{escape(answer)}</p>'
         )
     return [*written, _write(folder / "index.html", "".join(parts))]
+
+
+def _read(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    table = pd.read_csv(path)
+    return table.assign(exact=table["exact"].astype(object).fillna(""))
 
 
 def _write(path: Path, text: str) -> Path:
@@ -98,8 +105,12 @@ def picture(tables: Mapping[str, pd.DataFrame]) -> Figure:
     from experiments.pictures.plots import PALETTE, canvas
 
     most = max(len(_first(name, table)) for name, table in tables.items())
-    figure, axes = canvas(1, len(tables), width=3.6, height=1.3 + 0.27 * most)
-    for ax, (name, table) in zip(axes, tables.items(), strict=True):
+    columns = min(COLUMNS, len(tables))
+    rows_of = -(-len(tables) // columns)
+    figure, axes = canvas(rows_of, columns, width=4.4, height=1.3 + 0.24 * most)
+    for ax in axes[len(tables) :]:
+        ax.remove()
+    for ax, (name, table) in zip(axes, tables.items(), strict=False):
         rows = _first(name, table)
         at = np.arange(len(rows))
         ends = np.nan_to_num([rows["ratio"] - rows["lower"], rows["upper"] - rows["ratio"]])
@@ -120,7 +131,10 @@ def picture(tables: Mapping[str, pd.DataFrame]) -> Figure:
             ax.set_xscale("log")
         ax.set_xlabel(f"{metric_of(task_of(name).rank[0]).words},\nover the {rows['base'].iloc[0]}")
         ax.set_title(name)
-        ax.legend(loc="lower right", fontsize="small")
+    handles = {}
+    for ax in axes[: len(tables)]:
+        handles |= dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
+    figure.legend(handles.values(), handles.keys(), loc="outside lower right")
     return figure
 
 

@@ -44,6 +44,7 @@ def run_task(
     seeds = task.sizes[size].seeds
     plan = Plan(
         [*policies, *(own for own in task.policies if own not in policies)],
+        task.rank,
         draws=seeds,
         seeds=official_seeds(name, seeds, key) if key else range(seeds),
     )
