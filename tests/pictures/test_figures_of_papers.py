@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from experiments.studies.beyond import runs as beyond_runs
+from experiments.studies.beyond.claims import guessed as rows_of_guessed
+from experiments.studies.beyond.figures_guessed import guessed_figure, over_exact
 
 from experiments.papers import synergy
 from experiments.papers.registry import load, papers
 from experiments.report.contents import Figure
 from experiments.studies import beyond, foresight
-from experiments.studies.beyond import runs as beyond_runs
-from experiments.studies.beyond.claims import guessed as rows_of_guessed
-from experiments.studies.beyond.figures_guessed import guessed_figure, over_exact
 from experiments.sweep.results import Results
 from experiments.sweep.store import Store
 from policies.fractional_gpus.state import RULES
