@@ -19,6 +19,8 @@ from experiments.sweep.results import Results
 from experiments.sweep.task import Task
 
 HERE = Path(__file__).parent
+CURRENCY = "USD"
+"""Of prices, where the scenario names no other."""
 
 
 class Question(BaseModel):
@@ -71,7 +73,8 @@ class Question(BaseModel):
         """What came out."""
         runs = results.runs(question=self.name).assign(draw=0, random=True)
         settings = [over.partition("=")[0] for over in self.over]
-        return of_runs(f"{self.name}.toml", runs, settings, self.metrics, self.policies[0])
+        found = of_runs(f"{self.name}.toml", runs, settings, self.metrics, self.policies[0])
+        return replace(found, currency=CURRENCY)
 
 
 @functools.cache
