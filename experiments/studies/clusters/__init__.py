@@ -1,4 +1,4 @@
-"""What real clusters do: comparisons of policies over failures, spot VMs, tenants, predictions and delays.
+"""Comparisons over failures, spot VMs, tenants, predictions and delays: what real clusters do.
 
 questions.toml declares them; each is one of `schedlab compare` on the scenario of its name in this folder.
 """

@@ -1,4 +1,4 @@
-"""What the page shows: a picture and an answer for each question, and rows of published numbers."""
+"""Contents of the page: a picture and an answer for each question, and rows of published numbers."""
 
 from __future__ import annotations
 

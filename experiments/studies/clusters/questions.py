@@ -70,7 +70,7 @@ class Question(BaseModel):
                     yield replace(task, cost_s=self.jobs[scale == "paper"] / 1000)
 
     def found(self, results: Results) -> Comparison:
-        """What came out."""
+        """The comparison that the runs give."""
         runs = results.runs(question=self.name).assign(draw=0, random=True)
         settings = [over.partition("=")[0] for over in self.over]
         found = of_runs(f"{self.name}.toml", runs, settings, self.metrics, self.policies[0])
