@@ -15,7 +15,7 @@ from tests.command import compute
 def test_a_question_is_what_the_command_says(name, over, tmp_path, monkeypatch):
     monkeypatch.setattr(Task, "code", "")  # a version takes seconds
     (declared,) = (one for one in questions() if one.name == name)
-    few = declared.model_copy(update={"over": (over,), "jobs": (3, 3), "seeds": (2, 2)})
+    few = declared.model_copy(update={"over": (over,), "jobs": 3, "seeds": (2, 2)})
     tasks = list(few.tasks("quick"))
     with Store(tmp_path / "store", create=True) as store:
         compute(tasks, store)

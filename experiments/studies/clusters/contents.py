@@ -44,7 +44,9 @@ def promises(results: Results) -> Iterator[Claim]:
     """Due dates that ElasticFlow promised and that were missed."""
     runs = results.runs(question="promises", policy="elasticflow")
     missed, promised = (int(runs[name].sum()) for name in ("broken_promises", "promised_jobs"))
-    yield PAGE.row("promises", float(missed), "a plan that fails", exact="a count", promised=f"{promised:,}")
+    yield PAGE.row(
+        "promises", float(missed), "a plan that fails", exact="a count", promised=f"{promised:,}"
+    )
 
 
 @PAGE.rows

@@ -19,6 +19,8 @@ from experiments.sweep.results import Results
 from experiments.sweep.task import Task
 
 HERE = Path(__file__).parent
+COST_S: dict[Scale, float] = {"quick": 0.15, "paper": 0.6}
+"""CPU seconds of a run, roughly."""
 CURRENCY = "USD"
 """Of prices, where the scenario names no other."""
 
@@ -31,7 +33,8 @@ class Question(BaseModel):
     name : of the figure and of the scenario's file.
     over : ``KEY=a,b,c`` each.
     metrics : names of ``summary.json``; the first one ranks.
-    seeds, jobs : how many, at the quick and at the paper's scale.
+    seeds : how many, at the quick and at the paper's scale.
+    jobs : how many at the quick scale; at the paper's, as many as the file has.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -43,7 +46,7 @@ class Question(BaseModel):
     over: tuple[str, ...]
     metrics: tuple[str, ...]
     seeds: tuple[int, int]
-    jobs: tuple[int, int]
+    jobs: int
 
     @property
     def command(self) -> str:
@@ -55,10 +58,8 @@ class Question(BaseModel):
 
     def cells(self, scale: Scale) -> Iterator[Cell]:
         """The settings, with the policies on their jobs."""
-        jobs = f"workload.num_jobs={self.jobs[scale == 'paper']}"
-        yield from cells_of(
-            HERE / f"{self.name}.toml", Plan(self.policies), self.over, [jobs], None
-        )
+        fewer = [f"workload.num_jobs={self.jobs}"] if scale == "quick" else []
+        yield from cells_of(HERE / f"{self.name}.toml", Plan(self.policies), self.over, fewer, None)
 
     def tasks(self, scale: Scale) -> Iterator[Task]:
         """Every policy in every setting with every seed."""
@@ -67,7 +68,7 @@ class Question(BaseModel):
                 for number in range(self.seeds[scale == "paper"]):
                     labels = {"question": self.name, **cell.labels}
                     task = task_of(Order(entrant, cell.scenario.seed + number, labels), {})
-                    yield replace(task, cost_s=self.jobs[scale == "paper"] / 1000)
+                    yield replace(task, cost_s=COST_S[scale])
 
     def found(self, results: Results) -> Comparison:
         """The comparison that the runs give."""
