@@ -20,8 +20,8 @@ SAVES = Path(__file__).with_name("sia.csv")
 def _figure(results: Results, question: Question) -> Drawn:
     found = question.found(results)
     ((_, drawing),) = pictures_of(found)
-    table = found.table[found.table["minus"] == ""].drop(columns="minus")
-    return Drawn(drawing, table)
+    means = found.table[found.table["minus"] == ""].drop(columns="minus")
+    return Drawn(drawing, means[means["metric"].isin(question.metrics)])
 
 
 for _one in questions():
