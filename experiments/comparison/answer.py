@@ -91,41 +91,40 @@ def _sentences(found: Comparison, labels: Mapping[str, Any], part: pd.DataFrame)
     if len(values.columns) == 1:
         return [f"{best}: {metric.words} {_text(metric, own, found.currency)}."]
     said = f"Best in {metric.words} is {best}: {_text(metric, own, found.currency)}{_over(found, labels, best)}."
-    equal, worse = _against(part, values, best, metric)
+    equal, worse = _against(part, values, best)
+    base = own.mean
+    told = ""
+    if worse:
+        name, apart = min(worse, key=lambda row: abs(row[1].mean))
+        if base == 0:
+            by = f"with {_text(metric, estimate(part, values, name), found.currency)}"
+        else:
+            by = f"{_percent(_scaled(apart, -base if metric.better == 'more' else base))} {_more(metric)}"
+        told = f"Next is {name}, {by}"
     if not math.isfinite(own.half_width) or own.n == 1:
-        name, ratio = min(worse, key=lambda row: row[1].mean, default=("", None))
-        if ratio is None:
-            return [said, f"Equal: {_listed(equal)}."]
-        told = [f"Equal: {_listed(equal)}."] if equal else []
-        return [
-            said,
-            *told,
-            f"Next is {name}, {_percent(ratio)} {_more(metric)} (one run, no interval).",
-        ]
+        alike = [f"Equal: {_listed(equal)}."] if equal else []
+        return [said, *alike, *([f"{told} (one run, no interval)."] if told else [])]
     sentences = [said]
     if equal:
         sentences.append(f"No difference from it is shown for {_listed(equal)}.")
-    if worse:
-        name, ratio = min(worse, key=lambda row: row[1].mean)
-        sentences.append(f"Next is {name}, {_percent(ratio)} {_more(metric)}.")
+    if told:
+        sentences.append(f"{told}.")
     return [*sentences, *_elsewhere(found, part, best)]
 
 
 def _against(
-    part: pd.DataFrame, values: pd.DataFrame, best: str, metric: Metric
+    part: pd.DataFrame, values: pd.DataFrame, best: str
 ) -> tuple[list[str], list[tuple[str, Estimate]]]:
-    """Policies without a shown difference from the best, and the others with how much worse they are, in parts of it."""
+    """Policies without a shown difference from the best, and the others with their difference from it."""
     equal, worse = [], []
-    base = estimate(part, values, best).mean
     for name in map(str, values):
         if name == best:
             continue
         apart = estimate(part, values, name, best)
-        ratio = _scaled(apart, -base if metric.better == "more" else base)
         if apart.mean == 0 or (math.isfinite(apart.lower) and apart.lower <= 0 <= apart.upper):
             equal.append(name)
         else:
-            worse.append((name, ratio))
+            worse.append((name, apart))
     return equal, worse
 
 

@@ -146,17 +146,28 @@ def _said(
     labels = [*cells[0].labels]
     wanted = _metrics(plan, table, labels)
     notes = [note for cell in cells for note in cell.field.notes]
+    return replace(
+        of_runs(source, table, labels, wanted, base),
+        notes=tuple(dict.fromkeys([*notes, *_notes(cells, made, wanted, plan)])),
+        currency=_currency(cells[0]),
+    )
+
+
+def of_runs(
+    source: str, runs: pd.DataFrame, settings: Sequence[str], metrics: Sequence[str], base: str
+) -> Comparison:
+    """The comparison of finished runs, one a row; arguments as the attributes of `Comparison`."""
+    import pandas as pd
+
+    estimated = [*metrics, CPU] if CPU in runs else metrics
     return Comparison(
-        source, tuple(wanted), tuple(labels), base, table,
-        estimates(table, labels, [*wanted, CPU] if CPU in table else wanted, base),
-        ranks(table, labels, wanted),
-        _bounds(cells, [], wanted),
-        _excluded([], labels),
-        tuple(dict.fromkeys([*notes, *_notes(cells, made, wanted, plan)])),
-        _currency(cells[0]),
+        source, tuple(metrics), tuple(settings), base, runs,
+        estimates(runs, settings, estimated, base), ranks(runs, settings, metrics),
+        bounds=pd.DataFrame(columns=[*settings, *OF_A_BOUND]), excluded=_excluded([], settings),
     )  # fmt: skip
 
 
+OF_A_BOUND = ("view", "metric", "bound")
 Made = list[tuple[Order, Ran]]
 
 
@@ -293,7 +304,7 @@ def _bounds(cells: Sequence[Cell], made: Made, metrics: Sequence[str]) -> pd.Dat
                 if of_runs:
                     mean = sum(of_runs) / len(of_runs)
                     rows.append({**cell.labels, "view": view, "metric": metric, "bound": mean})
-    return pd.DataFrame(rows, columns=[*cells[0].labels, "view", "metric", "bound"])
+    return pd.DataFrame(rows, columns=[*cells[0].labels, *OF_A_BOUND])
 
 
 def _notes(cells: Sequence[Cell], made: Made, metrics: Sequence[str], plan: Plan) -> list[str]:

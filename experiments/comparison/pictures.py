@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 ROW_INCHES, LETTER_INCHES = 0.26, 0.075
 MOST_LINES = len(PALETTE)
 PANELS = 4
-"""So many metrics a forest shows, and so many policies heat maps."""
+"""So many metrics a forest and lines show, and so many policies heat maps."""
+LOG_FROM = 8
+"""Ratio of the largest value of a swept key to the least from which on its axis is logarithmic."""
 
 
 def pictures_of(found: Comparison) -> Iterator[tuple[str, Figure]]:
@@ -122,27 +124,34 @@ def _other(metrics: tuple[str, ...]) -> str:
 
 
 def lines(found: Comparison, key: str) -> Figure:
-    """The first metric over a swept key: a line for each of the best policies, with intervals."""
-    metric = metric_of(found.metrics[0])
-    table = chosen(found.table, {"metric": metric.name, "minus": ""})
-    by, _ = _scale(metric, table, found.currency)
-    mean = table.groupby("policy", sort=False)["mean"].mean()
-    order = list(mean.sort_values(ascending=metric.better != "more").index)[:MOST_LINES]
-    values = list(dict.fromkeys(table[key]))
+    """Metrics over a swept key: a line for each of the policies that are best in the first, with intervals."""
+    first = chosen(found.table, {"metric": found.metrics[0], "minus": ""})
+    mean = first.groupby("policy", sort=False)["mean"].mean()
+    more = metric_of(found.metrics[0]).better == "more"
+    order = list(mean.sort_values(ascending=not more).index)[:MOST_LINES]
+    values = list(dict.fromkeys(first[key]))
     numeric = all(isinstance(value, int | float) for value in values)
-    figure, (ax,) = canvas(1, 1, width=6.4, height=4.2)
-    for index, name in enumerate(order):
-        part = table[table["policy"] == name]
-        places = part[key] if numeric else [values.index(value) for value in part[key]]
-        drawn = part.rename(columns={"lower": "low", "upper": "high"})
-        drawn = drawn.assign(**{c: drawn[c] / by for c in ("mean", "low", "high")})
-        draw_line(ax, places, drawn, name, index)
-    ax.set_xticks(values if numeric else range(len(values)), [str(value) for value in values])
-    ax.set_xlabel(key_words(key))
-    ax.set_ylabel(_title(metric, table, found.currency))
-    figure.legend(loc="outside right center")
+    metrics = [metric_of(name) for name in found.metrics[:PANELS]]
+    figure, axes = canvas(1, len(metrics), width=5.6 if len(metrics) > 1 else 6.4, height=4.2)
+    for ax, metric in zip(axes, metrics, strict=True):
+        table = chosen(found.table, {"metric": metric.name, "minus": ""})
+        by, _ = _scale(metric, table, found.currency)
+        for index, name in enumerate(order):
+            part = table[table["policy"] == name]
+            places = part[key] if numeric else [values.index(value) for value in part[key]]
+            drawn = part.rename(columns={"lower": "low", "upper": "high"})
+            drawn = drawn.assign(**{c: drawn[c] / by for c in ("mean", "low", "high")})
+            draw_line(ax, places, drawn, name, index)
+        if numeric and min(values) > 0 and max(values) >= LOG_FROM * min(values):
+            ax.set_xscale("log")
+            ax.minorticks_off()
+        ticks = [str(value).replace(":", "\n") for value in values]
+        ax.set_xticks(values if numeric else range(len(values)), ticks)
+        ax.set_xlabel(key_words(key))
+        ax.set_ylabel(_title(metric, table, found.currency))
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right center")
     few = "" if len(mean) <= MOST_LINES else f", the best {MOST_LINES} of {len(mean)} policies"
-    ax.set_title(f"{_name(found)}{few}")
+    figure.suptitle(f"{_name(found)}{few}")
     return figure
 
 

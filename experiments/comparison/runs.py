@@ -99,7 +99,7 @@ class Runs:
             return []
         assert self._store is not None
         configs: dict[int, dict[str, Any]] = {}
-        tasks = [_task(order, configs) for order in orders]
+        tasks = [task_of(order, configs) for order in orders]
         self._planned.update((task.key, task) for task in tasks)
         run_tasks([*self._planned.values()], self._store, progress=self._progress, **self._options)
         same, ran = self._store.same_under_all_seeds(), []
@@ -152,7 +152,7 @@ def _numbers(summary: Mapping[str, Any]) -> Numbers:
     }
 
 
-def _task(order: Order, configs: dict[int, dict[str, Any]]) -> Task:
+def task_of(order: Order, configs: dict[int, dict[str, Any]]) -> Task:
     """The run as a task of a sweep; ``configs`` keeps those of scenarios."""
     from experiments.scenario.run import has_fixed_jobs
     from experiments.scenario.schema import file_keys

@@ -24,7 +24,7 @@ MODULES: tuple[str, ...] = (
     "experiments.studies.foresight",
     "experiments.studies.queueing",
     "experiments.studies.reliability",
-    "experiments.studies.beyond",
+    "experiments.studies.clusters",
 )
 """The package of each."""
 ALL = "all"

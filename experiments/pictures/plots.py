@@ -270,25 +270,6 @@ def thousands(axis: Any) -> None:
     axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.6g}"))
 
 
-def means_by_row(ax: Axes, runs: DataFrame, key: str, value: str, scale: float = 1.0) -> DataFrame:
-    """A row for each value of a column, in order: each run a dot, the mean, and its interval where runs are enough.
-
-    Returns
-    -------
-    What `intervals` says of them, with ``scale`` not applied.
-    """
-    names = list(dict.fromkeys(runs[key]))
-    table = intervals(runs, [key], value).set_index(key).loc[names]
-    rows = dict(zip(names, range(len(names)), strict=True))
-    ax.plot(runs[value] / scale, runs[key].map(rows), ".", color=PALETTE[5], markersize=4)
-    half = ((table["high"] - table["mean"]) / scale).fillna(0.0)
-    ax.errorbar(
-        table["mean"] / scale, range(len(names)), xerr=half, fmt=MARKERS[0], color=PALETTE[0]
-    )
-    ax.set_yticks(range(len(names)), names)
-    return table.reset_index()
-
-
 def legend_below(figure: Figure, ax: Axes, columns: int) -> None:
     """The legend of one panel under the whole figure, where it covers nothing."""
     figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=columns)

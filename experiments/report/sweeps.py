@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from experiments.sweep.sweepfile import RUN_SCENARIO, read_sweep
+from experiments.sweep.sweepfile import read_sweep
 from experiments.sweep.task import DEFAULT_SOURCES, Scalar, Task
 
 Labels = Mapping[str, Scalar]
@@ -47,14 +47,3 @@ def study(
         smaller(config)
         found.append(Task(task.function, config, columns, cost_s(columns), sources, task.files))
     return found
-
-
-def scenario_task(
-    scenario: Mapping[str, Any],
-    labels: Mapping[str, Scalar],
-    *,
-    cost_s: float = 1.0,
-) -> Task:
-    """One simulation, its scenario as a file would say it, without tables of jobs and decisions."""
-    config = {"tables": [], "decision_facts": True, **scenario}
-    return Task(RUN_SCENARIO, config, dict(labels), cost_s)

@@ -56,6 +56,12 @@ def test_one_run_says_so():
     )
 
 
+def test_of_nothing_there_is_no_percentage():
+    """No job of the best is late."""
+    (line,) = words_of(made({"a": [0.0], "b": [2.0], "c": [3.0]}, "late_jobs"))
+    assert line.endswith("Next is b, with 2 (one run, no interval).")
+
+
 def test_more_is_better_where_it_is():
     (line,) = words_of(made({"a": [0.5], "b": [0.8]}, "gpu_utilisation"))
     assert (

@@ -16,13 +16,10 @@ import pytest
 from experiments.papers import synergy
 from experiments.papers.registry import load, papers
 from experiments.report.contents import Figure
-from experiments.studies import beyond, foresight
-from experiments.studies.beyond import runs as beyond_runs
-from experiments.studies.beyond.claims import guessed as rows_of_guessed
-from experiments.studies.beyond.figures_guessed import guessed_figure, over_exact
+from experiments.studies import clusters, foresight
+from experiments.studies.clusters.questions import questions
 from experiments.sweep.results import Results
 from experiments.sweep.store import Store
-from policies.fractional_gpus.state import RULES
 from tests.pictures.made_up import results
 
 RESULTS = Path(os.environ.get("SCHEDLAB_RESULTS", Path(__file__).parents[2] / "results" / "quick"))
@@ -99,70 +96,16 @@ def test_synergy(tmp_path, monkeypatch):
     assert len(drawn) == len(synergy.PAGE.registered) == 16
 
 
-def tenants(task, random):
-    vc = np.repeat(["A", "B", "C"], 5) if "tenants" not in task.config else None
-    names = beyond_runs.TENANTS if vc is None else None
-    vc = np.repeat(list(names), 5) if names else vc
-    wait_s = random.exponential(3600, 15)
-    return pd.DataFrame({"vc": vc, "total_wait_s": wait_s, "gpu_seconds": 9e3})
-
-
-def allocated(task, random):
-    percent = np.arange(70, 132, 2)
-    rows = [
-        pd.DataFrame({"rule": rule, "arrived_percent": percent, "seed": seed,
-                      "allocated_percent": np.minimum(percent, 85 + 2 * k) - seed / 5})
-        for k, rule in enumerate(RULES) for seed in (1, 2)
-    ]  # fmt: skip
-    return pd.concat(rows)
-
-
-def test_beyond(tmp_path):
-    names = (
-        "mean_jct_s", "leasing_cost", "mean_wait_s", "envy_gpu_h", "energy_kwh", "rejected_jobs", "late_jobs",
-        "jobs", "completed_jobs", "total_tardiness_s", "promised_jobs", "broken_promises", "max_finish_time_fairness",
-    )  # fmt: skip
-    scalars = {"run_scenario": dict.fromkeys(names, 1000.0) | {"goodput": 0.5}}
-    tables = {"run_scenario": {"jobs": tenants}, "run_filling": {"allocated": allocated}}
-    runs = results(beyond.PAGE, scalars, tables)
-    for task, run in runs._runs:
-        if "nodes" in task.columns():  # of spot VMs, which are cheap: points of their own
-            nodes = int(str(task.columns()["nodes"]))
-            slow = 30.0 - float(str(task.columns()["notice_s"])) / 5
-            run.scalars["leasing_cost"] = 1000.0 - 50 * nodes + 5 * task.config["seed"]
-            run.scalars["mean_jct_s"] = 1000.0 + 20 * nodes * task.config["seed"] + slow * nodes
-    drawn = beyond.PAGE.figures(runs, tmp_path)
+def test_clusters(tmp_path):
+    """A picture a question, and one where a policy failed; promises are counted."""
+    names = {name for one in questions() for name in one.metrics} | {"promised_jobs"}
+    runs = results(clusters.PAGE, {"run_scenario": dict.fromkeys(names, 1000.0)}, {})
+    runs._runs = [pair for pair in runs._runs if pair[0].columns()["policy"] != "edf-shared"]
+    drawn = clusters.PAGE.figures(runs, tmp_path)
     headings(drawn)
-    some = {"checkpoints", "spot", "filling", "shared_queue", "tenants", "predictions"}
-    assert some <= {f.name for f in drawn}
-    assert verdict_of(runs, "promised due dates") == "not reproduced"
-    for _, run in runs._runs:
-        run.scalars["broken_promises"] = 0
-    assert verdict_of(runs, "promised due dates") == "reproduced"
-
-
-def test_failed_runs_do_not_fail_the_page_of_predictions():
-    """Without exact SRTF of a seed that seed is left out; without SJF there is no line of SJF."""
-    runs = results(beyond.PAGE, {"run_scenario": {"mean_jct_s": 1000.0}}, {})
-    columns = [(task.columns(), (task, run)) for task, run in runs._runs]
-    guessed = [(c, pair) for c, pair in columns if c.get("study") == "guessed"]
-    seed = guessed[0][0]["seed"]
-    runs._runs = [
-        pair
-        for c, pair in guessed
-        if c["policy"] != "SJF" and (c["policy"], c["error"], c["seed"]) != ("SRTF", 0.0, seed)
-    ]
-    assert seed not in set(over_exact(runs)["seed"])
-    assert "SJF" not in set(guessed_figure(runs).data["policy"])
-    claims = [claim.claim for claim in rows_of_guessed(runs)]
-    assert any(claim.startswith("mean completion time of Gittins") for claim in claims)
-
-
-def verdict_of(runs: Results, text: str) -> str:
-    """Of the claim that begins so."""
-    (claim,) = (claim for claim in beyond.PAGE.claims(runs) if claim.claim.startswith(text))
-    assert claim.why or claim.verdict == "reproduced"
-    return claim.verdict
+    assert [one.name for one in drawn] == [one.name for one in questions()]
+    assert [text.figure for text in clusters.PAGE.texts(runs)] == [one.name for one in drawn]
+    assert clusters.PAGE.claims(runs)[0].verdict == "not reproduced"
 
 
 def test_foresight(tmp_path):
@@ -170,7 +113,7 @@ def test_foresight(tmp_path):
     scalars = {"run_scenario": costs, "run_bounds": {"best": 10.0}}
     drawn = foresight.PAGE.figures(results(foresight.PAGE, scalars, {}), tmp_path)
     headings(drawn)
-    assert len(drawn) == 6
+    assert len(drawn) == 4
 
 
 @pytest.mark.slow

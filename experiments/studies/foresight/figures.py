@@ -15,13 +15,10 @@ from experiments.studies.foresight.runs import RIVALS
 from experiments.studies.foresight.tables import (
     ablation,
     costs,
-    disturbed,
+    geometric,
     haste,
-    ratios,
-    self_timed,
 )
 from experiments.studies.foresight.when import ENOUGH, when
-from experiments.studies.same_jobs import geometric
 from experiments.sweep.results import NoRuns, Results
 
 if TYPE_CHECKING:
@@ -126,26 +123,6 @@ def _bars(rows: list[tuple[str, pd.Series]], label: str) -> tuple[Drawing, pd.Da
 
 
 @PAGE.figure(
-    "best_rival",
-    "Beyond the papers: foresight over the best of six rivals",
-    "Every instance, the geometric mean, and its 95 % interval from five instances on; their number "
-    "in brackets. The rival is chosen anew for each instance, after the fact. Left of the dashed "
-    "line foresight is cheaper.",
-)
-def _rivals(results: Results) -> Drawn:
-    """foresight over the best rival of each instance."""
-    table = ratios(results)
-    rows = [
-        (FAMILIES[name].label, part)
-        for name in FAMILIES
-        if len(part := table.loc[table["family"] == name, "over_best_rival"])
-    ]
-    rows.append(("all instances", table["over_best_rival"]))
-    drawing, data = _bars(rows, "cost of foresight over the best rival of each instance")
-    return Drawn(drawing, data)
-
-
-@PAGE.figure(
     "parts",
     "Beyond the papers: foresight without one of its parts",
     "Right of the dashed line the part pays. Number of instances in brackets; intervals from five "
@@ -153,32 +130,14 @@ def _rivals(results: Results) -> Drawn:
 )
 def _parts(results: Results) -> Drawn:
     """Value of each part."""
-    return Drawn(*_grouped(ablation(results), "without", "cost without the part over cost with it"))
-
-
-@PAGE.figure(
-    "wake_ups",
-    "Beyond the papers: rivals that are asked as often as foresight",
-    "Left of the dashed line the rival gains by being asked more often. Number of instances in "
-    "brackets; intervals from five instances on.",
-)
-def _wake_ups(results: Results) -> Drawn:
-    """Gain of the rivals from wake-ups."""
-    title = "cost of the rival with foresight's wake-ups over its cost without"
-    return Drawn(*_grouped(self_timed(results), "method", title))
-
-
-@PAGE.figure(
-    "disturbed",
-    "Beyond the papers: foresight with wrong predictions, costly moves, other due dates, controllers",
-    "All methods see the same wrong times and pay the same delays. Loose due dates are U[min, 2 max], "
-    "tight ones U[min, 3 min]; every other family keeps its own. Number of instances in "
-    "brackets: each row is one change, so no instance counts twice; intervals from five instances on. Left of the dashed line foresight is cheaper.",
-)
-def _disturbed(results: Results) -> Drawn:
-    """foresight where times are predicted wrongly, moves cost time, due dates or controllers differ."""
-    title = "cost of foresight over the best of greedy, local search and MILP"
-    return Drawn(*_grouped(disturbed(results), "change", title))
+    table = ablation(results)
+    if table.empty:
+        raise NoRuns("no pair of runs to compare")
+    rows = [
+        (f"{part}: {FAMILIES[str(family)].label}", of["ratio"])
+        for (part, family), of in table.groupby(["without", "family"], sort=True)
+    ]
+    return Drawn(*_bars(rows, "cost without the part over cost with it"))
 
 
 @PAGE.figure(
@@ -232,14 +191,3 @@ def _when(results: Results) -> Drawn:
         raise NoRuns("no finished run of this figure")
     rows = [(f"{condition}: {word}", values) for condition, word, values, _ in found]
     return Drawn(*_bars(rows, "cost of foresight over the best rival of each instance"))
-
-
-def _grouped(table: pd.DataFrame, by: str, title: str) -> tuple[Drawing, pd.DataFrame]:
-    """A row for each group and family of a table of ratios."""
-    if table.empty:
-        raise NoRuns("no pair of runs to compare")
-    rows = [
-        (f"{group}: {FAMILIES[str(family)].label}", part["ratio"])
-        for (group, family), part in table.groupby([by, "family"], sort=True)
-    ]
-    return _bars(rows, title)

@@ -36,19 +36,15 @@ HEURISTICS = ("greedy", "randomised-greedy", "local-search", "path-relinking")
 """The papers' own methods, at their 1,000 iterations, as the papers describe them. The programs that
 their authors released differ: dearer on 2020, cheaper on some overloaded instances of 2021."""
 RIVALS = ("edf", *HEURISTICS, "milp")
-RELEASED_ITERATIONS = 1000
-"""Of the heuristics in released.toml."""
 FIRST_SEED = 2001
 SEEDS: dict[Scale, int] = {"quick": 2, "paper": 20}
 FEWER_SEEDS: dict[Scale, int] = {"quick": 1, "paper": 10}
-"""Of the heuristics as released, the parts and the rivals with wake-ups; half as many of the rest."""
+"""Of the parts; half as many of the rest."""
 QUICK: tuple[str, ...] = ("2021-5", "hierarchical-5", "andreas-1-10", "energy-10")
-QUICK_RELEASED = "2021-5"
 QUICK_PARTS = "energy-10"
 PARTS = ("parts_vms", "parts_energy")
 DISTURBED = ("disturbed_2021", "disturbed_hierarchical", "disturbed_energy")
 HASTE = ("haste",)
-SELF_TIMED = "@self-timed"
 BOUNDED = 20
 """Largest number of nodes with the bounds that share nodes between jobs."""
 BY_PROGRAM = 5
@@ -63,7 +59,6 @@ def tasks(scale: Scale) -> list[Task]:
     return [
         *_compared(scale),
         *_bounds(scale),
-        *_released(scale),
         *_parts(scale),
         *_disturbed(scale),
         *_haste(scale),
@@ -80,24 +75,11 @@ def _compared(scale: Scale) -> list[Task]:
     return _of_files(COMPARED, labels, SEEDS[scale], _names(scale))
 
 
-def _released(scale: Scale) -> list[Task]:
-    """The papers' heuristics with ``released``: what we could take over of the authors' programs."""
-
-    def labels(swept: Labels) -> dict[str, Scalar]:
-        return _columns("released", swept, method=swept["policy"], released=True)
-
-    names = (QUICK_RELEASED,) if scale == "quick" else tuple(FAMILIES)
-    return _of_files(("released",), labels, FEWER_SEEDS[scale], names)
-
-
 def _parts(scale: Scale) -> list[Task]:
-    """foresight without one of its parts, and rivals that are asked as often as foresight is."""
+    """foresight without one of its parts."""
 
     def labels(swept: Labels) -> dict[str, Scalar]:
-        policy = str(swept["policy"])
-        if policy.endswith(SELF_TIMED):
-            return _columns("self-timed", swept, method=policy)
-        return _columns("ablation", swept, method="foresight", without=policy)
+        return _columns("ablation", swept, method="foresight", without=swept["policy"])
 
     names = (QUICK_PARTS,) if scale == "quick" else tuple(FAMILIES)
     return _of_files(PARTS, labels, FEWER_SEEDS[scale], names)
@@ -161,8 +143,7 @@ def _cost_s(columns: Labels) -> float:
     slow = {"edf": 0.003, "greedy": 0.006, "foresight": 0.45 * larger, "milp": 0.2 * larger}
     if family.is_energy:
         slow |= {"foresight": 0.08, "milp": 0.05}
-    method = str(columns["method"]).removesuffix(SELF_TIMED)
-    return slow.get(method, 0.025) * family.num_nodes
+    return slow.get(str(columns["method"]), 0.025) * family.num_nodes
 
 
 def _names(scale: Scale) -> tuple[str, ...]:

@@ -5,19 +5,29 @@ Each raises `NoRuns` where the runs that it compares are not there.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from experiments.studies.foresight.runs import HEURISTICS, RIVALS, SELF_TIMED
+from experiments.studies.foresight.runs import RIVALS
 from experiments.sweep.results import NoRuns
+from simulator.statistics import Estimate, student
 
 if TYPE_CHECKING:
     from experiments.sweep.results import Results
 
 INSTANCE = ["family", "seed"]
+
+
+def geometric(values: pd.Series) -> Estimate:
+    """Geometric mean with its 95 % interval, whose ends are NaN where there is one value."""
+    e = student(values.astype(float).map(math.log).to_numpy())
+    if not math.isfinite(e.half_width):
+        return Estimate(math.exp(e.mean), math.nan, math.nan, e.n)
+    return Estimate(math.exp(e.mean), math.exp(e.lower), math.exp(e.upper), e.n)
 
 
 def _by_method(runs: pd.DataFrame, *by: str) -> pd.DataFrame:
@@ -49,33 +59,6 @@ def ratios(results: Results) -> pd.DataFrame:
         "over_bound": wide["foresight"] / wide["bound"],
     }
     return pd.DataFrame(table).reset_index()
-
-
-def self_timed(results: Results) -> pd.DataFrame:
-    """Cost of each rival with wake-ups over its cost without, on the same instances."""
-    asked = results.runs(study="self-timed")
-    asked["method"] = asked["method"].str.removesuffix(SELF_TIMED)
-    keys = [*INSTANCE, "method"]
-    both = asked.merge(results.runs(study="compared"), on=keys, suffixes=("_asked", ""))
-    both["ratio"] = both["total_cost_asked"] / both["total_cost"]
-    return both[[*keys, "ratio"]]
-
-
-def over_released(results: Results) -> pd.DataFrame:
-    """foresight over the best of the heuristics with ``released``; the bound over it too: no schedule
-    can have a lower ratio."""
-    released = _whole(_by_method(results.runs(study="released")), HEURISTICS)
-    both = costs(results).join(released.min(axis=1).rename("best"), how="inner")
-    both = both.assign(ratio=both["foresight"] / both["best"], least=both["bound"] / both["best"])
-    return both[["ratio", "least"]].reset_index()
-
-
-def over_asked(results: Results) -> pd.DataFrame:
-    """foresight over the best of twelve: each rival with and without foresight's wake-ups."""
-    again = _by_method(results.runs(study="self-timed"))
-    twelve = [*RIVALS, *(f"{rival}{SELF_TIMED}" for rival in RIVALS)]
-    both = _whole(costs(results).join(again, how="inner"), [*twelve, "foresight"])
-    return (both["foresight"] / both[twelve].min(axis=1)).rename("ratio").reset_index()
 
 
 def ablation(results: Results) -> pd.DataFrame:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 
 from experiments.studies.foresight.families import FAMILIES
-from experiments.studies.foresight.tables import disturbed, ratios
-from experiments.studies.same_jobs import geometric
+from experiments.studies.foresight.tables import disturbed, geometric, ratios
 from experiments.sweep.results import NoRuns
 
 if TYPE_CHECKING:
