@@ -54,7 +54,10 @@ def main() -> None:
         gate.all_on_time = timed  # type: ignore[attr-defined]
         begin = time.process_time()
         simulate(
-            workload(count), cluster, make_policy("deadline-first"), features=[Admission(rule="reject")]
+            workload(count),
+            cluster,
+            make_policy("deadline-first"),
+            features=[Admission(rule="reject")],
         )
         total = time.process_time() - begin
         print(

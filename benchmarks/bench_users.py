@@ -20,7 +20,9 @@ def adapting(count: int) -> float:
     """CPU seconds until fixed demands are elastic, with due dates, weights and a load."""
     jobs = synergy.derived_trace(count, Streams(1), jobs_per_hour=2, multi_gpu=True)
     nodes = Cluster.of_nodes(NodeType("v100", "V100", 8), 16)
-    rules = Rules(models=(20, 70, 10), speedup="calibrated", due="min-2max", weights="printed", load=0.7)
+    rules = Rules(
+        models=(20, 70, 10), speedup="calibrated", due="min-2max", weights="printed", load=0.7
+    )
     begin_s = time.process_time()
     adapt(jobs, nodes, rules, Streams(1))
     return time.process_time() - begin_s

@@ -100,7 +100,10 @@ def failing(count: int, nodes: int) -> None:
     )  # an outage for ten jobs while they come
     cause = Outages.of_each_node(nodes, Exponential(mean_up_s), Exponential(600.0))
     plain_s = 0.0
-    for failures in (None, Failures([cause], Checkpoints(interval_s=1800.0, cost_s=30.0, restart_s=10.0))):
+    for failures in (
+        None,
+        Failures([cause], Checkpoints(interval_s=1800.0, cost_s=30.0, restart_s=10.0)),
+    ):
         begin = time.process_time()
         with tempfile.TemporaryDirectory() as folder:
             result = simulate(

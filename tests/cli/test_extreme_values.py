@@ -26,8 +26,8 @@ MODELS = "\n[colocation]\npart = 0.5\ndraw = { resnet50 = 1e308, transformer = 1
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("[predictions]\nnoise = 1e100\n", "predictions: noise is 1e+100, expected a number from 0"),
-        ("[predictions]\nbias = 1e308\n", "predictions: bias is 1e+308, expected a number above -1"),
+        ("[predictions]\nnoise = 1e100\n", "predictions.noise: got 1e+100, expected a number >= 0 and <= 1000000"),
+        ("[predictions]\nbias = 1e308\n", "predictions.bias: got 1e+308, expected a number > -1 and <= 1000000"),
         ('duration_s = "deterministic:1e-308"\n', "workload: duration_s: the mean is 1e-308 s, ex"),
         ("priorities = [0, 0]\n", "workload.priorities: priorities are [0.0, 0.0], expected shares"),
         (

@@ -119,7 +119,9 @@ def trouble_of(rng: np.random.Generator, warns: bool) -> Failures:
         maintenance(4, 1000.0, 50.0, warns),
     ]
     some = [cause for cause in causes if rng.random() < 0.7] or causes[:1]
-    return Failures(some, Checkpoints(interval_s=60.0, cost_s=2.0, restart_s=5.0), Exponential(4000.0), 5)
+    return Failures(
+        some, Checkpoints(interval_s=60.0, cost_s=2.0, restart_s=5.0), Exponential(4000.0), 5
+    )
 
 
 def maintenance(nodes: int, every_s: float, duration_s: float, warns: bool) -> Outages:
@@ -353,7 +355,9 @@ def test_elastic_jobs_with_parts_at_random(name, data):
     cause = Outages.of_each_node(2, Exponential(5000.0), Exponential(300.0))
     causes = [cause, maintenance(2, 4000.0, 300.0, on())]
     failures = Failures(causes, Checkpoints(interval_s=300.0, cost_s=5.0, restart_s=10.0))
-    learned = PredictedWorkload(predicted(jobs, Predictions(bias=0.1, noise=0.3), Streams(seed)), True)
+    learned = PredictedWorkload(
+        predicted(jobs, Predictions(bias=0.1, noise=0.3), Streams(seed)), True
+    )
     shown = learned if on() else None
     admission = Admission(rule="reject" if on() else "downgrade") if admits else None
     features = (tenants, failures, shown, admission, Delays.of(20.0 if on() else 0.0))

@@ -118,7 +118,9 @@ class WarmUp(Feature):
 
 def test_a_warm_up_after_repair_needs_no_edit_of_the_core():
     """Down from 10 to 20 s; from 20 to 26 s at half speed: 3 s of 10 s are done, 7 s are left at 26 s."""
-    outage = Failures([Outages(Once(10.0), Deterministic(10.0), [(0,)])], Checkpoints(interval_s=0.0))
+    outage = Failures(
+        [Outages(Once(10.0), Deterministic(10.0), [(0,)])], Checkpoints(interval_s=0.0)
+    )
     warm_up = WarmUp(6.0)
     result = run(fixed([0, 5], [10, 10]), nodes(), "fifo-strict", outage, warm_up)
     assert result.completion_s.tolist() == [10, 33]

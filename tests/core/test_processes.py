@@ -150,7 +150,13 @@ def test_the_three_delays_are_told_apart():
         where = {0: 0, 10: 0, 20: 1, 30: None}.get(int(view.now_s), 1)
         return Decision([] if where is None else [Placement(0, where, 1)])
 
-    result = run(fixed([0], [50]), nodes(1, 2), policy, Delays(first_s=1.0, resume_s=100.0, move_s=10.0), period_s=10)
+    result = run(
+        fixed([0], [50]),
+        nodes(1, 2),
+        policy,
+        Delays(first_s=1.0, resume_s=100.0, move_s=10.0),
+        period_s=10,
+    )
     # 19 s of work to 20 s, none to 30 s, waiting to 40 s, work again from 140 s.
     assert result.completion_s.tolist() == [140 + 50 - 19]
     assert (result.reconfigurations.tolist(), result.preemptions.tolist()) == ([1], [1])

@@ -157,7 +157,9 @@ def test_a_job_that_a_fault_stops_within_a_round_tells_its_model_what_is_left():
             self.done_s[job] = (1 - left) * self.duration_s[job]
 
     jobs, _ = steps([0], [15], Told)
-    failures = Failures([Outages(Once(6.0), Deterministic(1.0), [(0,)])], Checkpoints(interval_s=0.0))
+    failures = Failures(
+        [Outages(Once(6.0), Deterministic(1.0), [(0,)])], Checkpoints(interval_s=0.0)
+    )
     result = run(jobs, nodes(), first_two, failures, decision_points=ROUNDS)
     assert told == [(0, pytest.approx(0.6))]
     assert result.completion_s == pytest.approx([18], abs=1e-9)

@@ -214,7 +214,8 @@ def test_a_failure_while_servers_are_selected_does_not_end_the_selection():
 def test_standbys_are_kept_from_other_jobs_and_cost():
     """Of four nodes and a spare one, a job holds two and a standby for 10 s: another one of two waits."""
     failures = Failures(
-        reliability=servers(1e12, standbys=1, spare_nodes=1), checkpoints=Checkpoints(interval_s=0.0)
+        reliability=servers(1e12, standbys=1, spare_nodes=1),
+        checkpoints=Checkpoints(interval_s=0.0),
     )
     machines = nodes(1, 5, price_per_hour=3600.0)
     result = run(fixed([0, 1], [10, 10], [2, 2]), machines, "fifo-strict", failures)
@@ -273,7 +274,9 @@ def test_every_policy_goes_on_with_the_other_server(policy):
     spec = servers(
         2000.0, Exponential(300.0), standbys=1, spare_nodes=1, misdiagnosed=0.3, diagnosed=0.8
     )
-    failures = Failures(reliability=spec, checkpoints=Checkpoints(interval_s=50.0, cost_s=1.0, restart_s=5.0))
+    failures = Failures(
+        reliability=spec, checkpoints=Checkpoints(interval_s=50.0, cost_s=1.0, restart_s=5.0)
+    )
     jobs = fixed(range(0, 320, 40), [400, 700, 300, 500] * 2, [1, 2, 1, 2, 2, 1, 1, 2])
     try:
         result = run(jobs, nodes(2, 6), policy, failures, seed=1)

@@ -70,7 +70,9 @@ def soon_hopeless(monkeypatch):
 @pytest.mark.usefixtures("soon_hopeless")
 def test_by_hand_without_and_with_checkpoints():
     """A failure every 600 s of up time, repaired in 50 s; the job needs 1000 s."""
-    saved = run_one(Failures([cause(600.0, 50.0)], Checkpoints(interval_s=200.0, cost_s=10.0, restart_s=5.0)))
+    saved = run_one(
+        Failures([cause(600.0, 50.0)], Checkpoints(interval_s=200.0, cost_s=10.0, restart_s=5.0))
+    )
     # At 600 s two cycles of 210 s are over: 400 s are saved, 180 s of work are lost.
     # From 650 s: restart 5 s, two cycles, 175 s that are lost at 1250 s. From 1300 s: 5 + 200 s.
     assert saved.completion_s[0] == pytest.approx(1505.0)
@@ -85,7 +87,9 @@ def test_by_hand_without_and_with_checkpoints():
 def test_notice_saves_the_work_but_for_the_time_of_a_checkpoint():
     def end(notice_s):
         spot = cause(600.0, 50.0, [(0,)], notice_s, name="spot")
-        return run_one(Failures([spot], Checkpoints(interval_s=math.inf, cost_s=10.0))).completion_s[0]
+        return run_one(
+            Failures([spot], Checkpoints(interval_s=math.inf, cost_s=10.0))
+        ).completion_s[0]
 
     assert end(30.0) == pytest.approx(650 + 410)  # 590 s were saved
     with pytest.raises(InfeasibleDecision):
@@ -111,7 +115,9 @@ def test_a_job_that_fails_by_itself_is_given_up_after_its_attempts():
     assert result.parts["failures"].abandoned.tolist() == [1]
     assert result.parts["failures"].lost_gpu_s[0] == pytest.approx(900.0)
     assert result.summary()["goodput"] == pytest.approx(0.0)
-    saved = Failures(checkpoints=Checkpoints(interval_s=100.0), job_time_to_failure=Deterministic(300.0))
+    saved = Failures(
+        checkpoints=Checkpoints(interval_s=100.0), job_time_to_failure=Deterministic(300.0)
+    )
     assert run_one(saved).completion_s[0] == pytest.approx(1000.0)
 
 
@@ -140,7 +146,9 @@ def test_attempts_with_preemption_checkpoints_and_a_limit():
     assert ends == pytest.approx([10.0, 80.0, 100.0, 150.0])
     assert result.parts["failures"].lost_gpu_s[0] == pytest.approx(50.0)
     # A checkpoint of 1 s after each 20 s of work, and 5 s to restart: 31 s, then 5 + 20, then 5 + 52.
-    slow = attempts(failures=Failures(checkpoints=Checkpoints(interval_s=20.0, cost_s=1.0, restart_s=5.0)))
+    slow = attempts(
+        failures=Failures(checkpoints=Checkpoints(interval_s=20.0, cost_s=1.0, restart_s=5.0))
+    )
     ends = [s.end_s for s in slow.schedule if s.job == 0]
     assert ends == pytest.approx([31.0, 31 + 52 + 25, 31 + 52 + 25 + 57])
     given_up = attempts(failures=Failures(max_attempts=2))
@@ -165,7 +173,9 @@ def test_no_policy_sees_attempts_to_come():
 
 
 def test_costs_of_a_checkpoint_by_model():
-    failures = Failures(checkpoints=Checkpoints(interval_s=100.0, cost_s=1.0, cost_of_model={"vgg": 7.0}))
+    failures = Failures(
+        checkpoints=Checkpoints(interval_s=100.0, cost_s=1.0, cost_of_model={"vgg": 7.0})
+    )
     assert run_one(failures).completion_s[0] == pytest.approx(1009.0)
     assert run_one(failures, model="vgg").completion_s[0] == pytest.approx(1063.0)
 

@@ -49,7 +49,10 @@ def test_exact_time_is_dalys_less_one_checkpoint():
 def test_simulated_completion_with_checkpoints(interval, cost, restart, repair):
     work, m = 5000.0, 3000.0
     outages = Outages.of_each_node(1, Exponential(m), Deterministic(repair))
-    failures, times = Failures([outages], Checkpoints(interval_s=interval, cost_s=cost, restart_s=restart)), []
+    failures, times = (
+        Failures([outages], Checkpoints(interval_s=interval, cost_s=cost, restart_s=restart)),
+        [],
+    )
     for seed in range(150):
         result = one_by_one(fixed([0], [work]), failures, seed)
         times.append(result.completion_s[0])

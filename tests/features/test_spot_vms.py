@@ -55,7 +55,9 @@ def test_money_is_that_of_the_schedule(seed, name, price):
     types = [NodeType("v", "A", 1, 0.5), NodeType("w", "B", 2, 1.2)]
     cluster = on_spot(Cluster.of_vms(types, 3), (1.0, price, price))
     cause = Outages(Exponential(2000.0), Exponential(300.0), [(1,), (2,)], 60.0, name="spot")
-    result = simulated(jobs, cluster, name, Failures([cause], Checkpoints(interval_s=300.0, cost_s=5.0)))
+    result = simulated(
+        jobs, cluster, name, Failures([cause], Checkpoints(interval_s=300.0, cost_s=5.0))
+    )
     paid = 0.0
     for node in range(3):
         own = sorted((s for s in result.schedule if s.node == node), key=lambda s: s.start_s)

@@ -112,7 +112,10 @@ def test_checkpoints_go_on_when_a_neighbour_comes():
 
 
 def test_without_failures_checkpoints_take_their_time():
-    jobs, saving = jobs_of([100.0, 1000.0], [0.0, 50.0]), Failures([], Checkpoints(interval_s=40.0, cost_s=10.0))
+    jobs, saving = (
+        jobs_of([100.0, 1000.0], [0.0, 50.0]),
+        Failures([], Checkpoints(interval_s=40.0, cost_s=10.0)),
+    )
     result = run(jobs, ONE, together, busy(jobs), saving)
     assert result.completion_s[0] == pytest.approx(190.0)  # 40 s, then 120 s at half speed, 3 saves
 
@@ -130,7 +133,9 @@ def test_patience(failing):
 def test_failures_with_patience_on_whole_gpus():
     """The node goes at 10 s for 15 s: the second job leaves at 20 s; the first stays, it had started."""
     jobs = jobs_of([100.0, 50.0], part=1.0, patience_s=[5.0, 20.0])
-    failures = Failures([Outages(Deterministic(10.0), Deterministic(15.0), [(0,)])], Checkpoints(interval_s=0))
+    failures = Failures(
+        [Outages(Deterministic(10.0), Deterministic(15.0), [(0,)])], Checkpoints(interval_s=0)
+    )
     result = run(jobs, ONE, "fifo-backfill", failures)
     assert result.left.tolist() == [False, True]
     assert result.completion_s[1] == 20.0

@@ -1,10 +1,12 @@
 """Coverage of printed intervals: a fast version of benchmarks/coverage.py."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from benchmarks import coverage
-from benchmarks.coverage import QUEUES, one_run
+from benchmarks.coverage import COMPARED, QUEUES, TRACES, one_run
 from benchmarks.queues import RESPONSES
 from policies import make_policy
 from simulator import simulate
@@ -57,7 +59,7 @@ def test_the_case_that_was_covered_in_72_per_cent_of_the_runs():
     assert min(cell.below, cell.above) > 0
 
 
-KEYS = ("compared 0.5 1000 False", "compared 0.5 1000 True", "ratio 20", "quantile 100 0.9")
+KEYS = (*(f"compared {pair.text}" for pair in COMPARED[:2]), "ratio 20", "quantile 100 0.9")
 
 
 @pytest.mark.parametrize("key", [*KEYS, "pooled 10 0.5"])
@@ -70,5 +72,5 @@ def test_the_other_intervals(monkeypatch, key):
 
 
 def test_traces_in_blocks():
-    cell = coverage.traces_drawn(0.5, 1000, sets=200)
+    cell = coverage.traces_drawn(replace(TRACES[0], jobs=1000), sets=200)
     assert cell.coverage >= 0.92
