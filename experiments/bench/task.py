@@ -185,7 +185,7 @@ def locked() -> dict[str, dict[str, str]]:
 
 
 def changed(name: str, size: str, scenario: Scenario) -> Iterator[str]:
-    """What is not as it was when the task was frozen."""
+    """Parts that are not as they were when the task was frozen, a line each."""
     before, now = locked().get(f"{name} {size}", {}), made_of(scenario)
     for part, value in before.items():
         if now[part] != value:

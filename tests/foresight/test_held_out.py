@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from experiments.studies.same_jobs import geometric
 
 from experiments.report.contents import Scale
 from experiments.scenario.schema import read_scenario
@@ -26,6 +25,7 @@ from experiments.studies.foresight.runs import (
 from experiments.studies.foresight.tables import (
     brackets,
     disturbed,
+    geometric,
     haste,
 )
 from experiments.studies.foresight.when import CHANGES, CONDITIONS, when

@@ -67,7 +67,7 @@ def cdf_panel(ax: Axes, table: Table, title: str) -> None:
 
 
 def note(ax: Axes, text: str) -> None:
-    """What the paper says of a panel, above what is drawn there."""
+    """Text of the paper on a panel, above what is drawn there."""
     low, high = ax.get_ylim()
     ax.set_ylim(low, high + 0.15 * (high - low))
     ax.text(0.02, 0.98, text, transform=ax.transAxes, va="top", fontsize=8, color=PAPER)
