@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -131,10 +131,10 @@ def picture(tables: Mapping[str, pd.DataFrame]) -> Figure:
             ax.set_xscale("log")
         ax.set_xlabel(f"{metric_of(task_of(name).rank[0]).words},\nover the {rows['base'].iloc[0]}")
         ax.set_title(name)
-    handles = {}
+    handles: dict[str, Any] = {}
     for ax in axes[: len(tables)]:
         handles |= dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
-    figure.legend(handles.values(), handles.keys(), loc="outside lower right")
+    figure.legend([*handles.values()], [*handles], loc="outside lower right")
     return figure
 
 

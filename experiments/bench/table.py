@@ -66,7 +66,7 @@ def standing(found: Comparison, task: Task, bounds: pd.DataFrame) -> pd.DataFram
         for policy in values:
             own, of = values[policy].dropna(), found.runs[found.runs["policy"] == policy]
             logs = np.log((own + shift) / (base[own.index] + shift)) * (-1 if more else 1)
-            mean, lower, upper = _over_draws(logs.to_numpy(float))
+            mean, lower, upper = _over_draws(np.asarray(logs, float))
             rows.append({
                 "policy": policy, "view": of["view"].iloc[0], "exact": task.exact.get(str(policy), ""),
                 "metric": metric, "mean": float(own.mean()), "ratio": mean, "lower": lower, "upper": upper,
