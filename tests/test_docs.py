@@ -92,6 +92,8 @@ def with_examples(folder: Path) -> Path:
         text = file.read_text("utf-8")
         assert old in text
         file.write_text(text.replace(old, new), "utf-8")
+    jobs = folder / "examples" / "philly_like.csv"
+    jobs.write_text("".join(jobs.read_text("utf-8").splitlines(keepends=True)[:121]), "utf-8")
     write = runpy.run_path(str(ROOT / "examples" / "sacct_like.py"))["write"]
     write(folder / "sacct.txt", 200)  # 5,000 in docs/your_cluster.md
     return folder

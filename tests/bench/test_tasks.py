@@ -45,6 +45,19 @@ def test_another_rule_is_told():
     ]
 
 
+@pytest.fixture
+def small(monkeypatch):
+    """The task philly-v1 with 40 jobs, two seeds and three policies, frozen by nobody."""
+    own = task.task_of("philly-v1")
+    size = task.Size(set=["workload.num_jobs=40"], seeds=2)
+    fewer = own.model_copy(
+        update={"policies": ["fifo-strict", "srpt", "sjf"], "sizes": {"s": size}}
+    )
+    monkeypatch.setattr(task, "tasks", lambda: {"philly-v1": fewer})
+    monkeypatch.setattr(task, "locked", dict)
+
+
+@pytest.mark.usefixtures("small")
 def test_the_command_runs_and_checks_a_policy_of_ones_own(tmp_path):
     """A policy has its row; its schedule is checked; one changed end is found."""
     words = ("--policy", "sjf", "--workers", 2, "--out", tmp_path / "philly-v1")
