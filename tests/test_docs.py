@@ -30,7 +30,7 @@ from simulator.workloads.job_types import TypesConfig
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 LONG = (
-    "reproduce", "make ", "bench ", "sweep", "size-server", "classroom", "notebook", "--bootstrap",
+    "reproduce", "make ", "bench run", "bench check", "sweep", "size-server", "classroom", "notebook", "--bootstrap",
     "--precision", "schedlab new", "my_policy.py",
 )  # fmt: skip
 """Commands that other tests run, at a size of their own; `pytest -m documented` (`make documented`) runs them as they are."""
