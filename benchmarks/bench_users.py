@@ -21,7 +21,7 @@ def adapting(count: int) -> float:
     jobs = synergy.derived_trace(count, Streams(1), jobs_per_hour=2, multi_gpu=True)
     nodes = Cluster.of_nodes(NodeType("v100", "V100", 8), 16)
     rules = Rules(
-        models=(20, 70, 10), speedup="calibrated", due="min-2max", weights="printed", load=0.7
+        models=[20.0, 70.0, 10.0], speedup="calibrated", due="min-2max", weights="printed", load=0.7
     )
     begin_s = time.process_time()
     adapt(jobs, nodes, rules, Streams(1))

@@ -65,7 +65,7 @@ def philly(path: str | None) -> Workload:
 def made_elastic(jobs: Workload, cluster: Cluster) -> Workload:
     """Networks in Synergy's shares, times by their throughput on K80s, due dates and weights."""
     rules = Rules(
-        models=(20.0, 70.0, 10.0), speedup="calibrated", gpu_type="K80", due="factor:1.5,4",
+        models=[20.0, 70.0, 10.0], speedup="calibrated", gpu_type="K80", due="factor:1.5,4",
         weights="printed",
     )  # fmt: skip
     return adapt(jobs, cluster, rules, Streams(1)).workload
