@@ -72,7 +72,7 @@ ACCEPTED: dict[tuple[Callable[..., Any], str], Iterable[int]] = {
     **{(Rules, name): (NONE,) for name in ("speedup", "demand", "due", "load")},
     (Rules, "weights"): (NONE, TABLE),
     (Rules, "prices"): (NONE,),
-    (Checkpoints, "interval_s"): (HUGE,),
+    (Checkpoints, "interval_s"): (NONE,),
     (Checkpoints, "cost_of_model"): (TABLE,),
     (Tenants, "names"): (MIXED,),
     (Tenants, "of"): (EMPTY, THREE),  # held against the jobs where they meet

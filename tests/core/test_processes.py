@@ -17,10 +17,12 @@ from simulator.laws import Deterministic
 from tests.core.jobs import Once, fixed, nodes, run
 
 
-def outage(at_s: float, for_s: float, *checkpoint: float) -> Failures:
+def outage(
+    at_s: float, for_s: float, interval_s: float | None = None, cost_s: float = 0.0
+) -> Failures:
     """The node goes down at ``at_s``, and then very late again."""
     cause = Outages(Once(at_s), Deterministic(for_s), [(0,)])
-    return Failures([cause], Checkpoints(*checkpoint))
+    return Failures([cause], Checkpoints(interval_s=interval_s, cost_s=cost_s))
 
 
 def shortest_first(view: View) -> Decision:

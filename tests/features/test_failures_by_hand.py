@@ -90,7 +90,10 @@ def test_an_optimal_interval_at_no_cost_loses_nothing(interval):
     """The node is down from 50 to 60 s; all 50 s of work are saved."""
     cause = Outages(Once(50.0), Deterministic(10.0), [(0,)])
     result = run(
-        fixed([0], [100]), nodes(), "fifo-strict", Failures([cause], Checkpoints(interval))
+        fixed([0], [100]),
+        nodes(),
+        "fifo-strict",
+        Failures([cause], Checkpoints(interval_s=interval)),
     )
     assert result.completion_s.tolist() == pytest.approx([110.0])
 

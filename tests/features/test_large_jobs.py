@@ -185,7 +185,9 @@ def test_an_optimal_interval_follows_the_mean_rate_of_servers():
     """A quarter of the servers fails five times as often: the mean rate is 2 / 1e6 s, Young's interval sqrt(2 x 4 s x 5e5 s)
     = 2000 s. A job of 5000 s, which nothing happens to, has two checkpoints."""
     spec = servers(1e6, bad_fraction=0.25, bad_factor=4.0)
-    result = one_job(spec, 4, size=1, work_s=5000.0, checkpoints=Checkpoints("young", cost_s=4.0))
+    result = one_job(
+        spec, 4, size=1, work_s=5000.0, checkpoints=Checkpoints(interval_s="young", cost_s=4.0)
+    )
     assert result.summary()["server_failures"] == 0
     assert result.completion_s[0] == pytest.approx(5008.0)
 
@@ -195,7 +197,7 @@ def test_a_server_that_has_become_good_does_not_fail_as_a_bad_one():
     spec = servers(1e5, Deterministic(1.0), bad_fraction=1.0, bad_factor=1e3)
     jobs, cluster = fixed([0, 0], [1e4, 1e4]), nodes(1, 2)
     for seed in range(8):
-        faults = Failures(reliability=spec, checkpoints=Checkpoints(0.0))
+        faults = Failures(reliability=spec, checkpoints=Checkpoints(interval_s=0.0))
         result = run(jobs, cluster, "fifo-strict", faults, seed=seed)
         assert result.summary()["systematic_failures"] == 2
 
@@ -244,7 +246,7 @@ def test_outages_and_servers_are_two_ways_to_say_it():
         Failures(
             [Outages.of_each_node(1, Exponential(1.0), Exponential(1.0))], reliability=servers()
         )
-    with pytest.raises(InputError, match="manual_repair is missing"):
+    with pytest.raises(InputError, match="manual_repair: missing"):
         servers(to_manual=0.5)
 
 

@@ -1,7 +1,5 @@
 """The page of large jobs, at a toy scale: every run and claim."""
 
-from dataclasses import replace
-
 from experiments.studies.reliability import PAGE, runs
 from experiments.sweep.results import Results
 from experiments.sweep.store import Store
@@ -14,7 +12,7 @@ def test_claims_of_a_toy_scale(tmp_path, monkeypatch):
     monkeypatch.setattr(Task, "code", "")  # a version takes seconds
     monkeypatch.setattr(runs, "SIZE", 64)
     small = {
-        name: (replace(spec, time_to_failure_s=spec.time_to_failure_s / 10), 80, work_h / 100, 60.0)
+        name: (spec | {"time_to_failure_s": spec["time_to_failure_s"] / 10}, 80, work_h / 100, 60.0)
         for name, (spec, _, work_h, _) in runs.SETTINGS.items()
     }
     monkeypatch.setattr(runs, "SETTINGS", small)

@@ -81,5 +81,5 @@ def test_larger_jobs_save_longer():
     saving = Failures([], Checkpoints(interval_s=30.0, cost_s=1.0, cost_per_gpu_s=2.0))
     result = run(fixed([0, 0], [100, 100], [1, 2]), TWO, "fifo-backfill", saving)
     assert result.completion_s.tolist() == [100.0 + 3 * 3.0, 100.0 + 3 * 5.0]
-    with pytest.raises(InputError, match="cost_per_gpu_s is -1"):
+    with pytest.raises(InputError, match="cost_per_gpu_s: got -1"):
         Checkpoints(interval_s=30.0, cost_per_gpu_s=-1.0)

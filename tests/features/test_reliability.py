@@ -44,7 +44,7 @@ def test_exact_time_is_dalys_less_one_checkpoint():
 
 @pytest.mark.parametrize(
     ("interval", "cost", "restart", "repair"),
-    [(1000.0, 60.0, 120.0, 600.0), (math.inf, 0.0, 0.0, 0.0001), (500.0, 0.0, 0.0, 100.0)],
+    [(1000.0, 60.0, 120.0, 600.0), (None, 0.0, 0.0, 0.0001), (500.0, 0.0, 0.0, 100.0)],
 )
 def test_simulated_completion_with_checkpoints(interval, cost, restart, repair):
     work, m = 5000.0, 3000.0
@@ -58,7 +58,7 @@ def test_simulated_completion_with_checkpoints(interval, cost, restart, repair):
         times.append(result.completion_s[0])
         lost = result.parts["failures"].lost_gpu_s[0] + result.parts["failures"].overhead_gpu_s[0]
         assert result.gpu_seconds[0] == pytest.approx(work + lost)
-    exact = completion_s(work, interval, cost, restart, m, repair)
+    exact = completion_s(work, interval or math.inf, cost, restart, m, repair)
     assert student(np.array(times), 0.999).contains(exact)
 
 

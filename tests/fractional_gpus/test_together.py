@@ -39,9 +39,9 @@ def together(view):
     return Decision(placements, keep_running=True, gpus_of=gpus_of)
 
 
-def outages(up_s, down_s, *checkpoints):
+def outages(up_s, down_s, interval_s, cost_s=0.0):
     cause = Outages(Deterministic(up_s), Deterministic(down_s), [(0,)])
-    return Failures([cause], Checkpoints(*checkpoints))
+    return Failures([cause], Checkpoints(interval_s=interval_s, cost_s=cost_s))
 
 
 def test_each_outage_costs_what_was_not_saved():

@@ -188,7 +188,7 @@ def test_a_job_larger_than_any_type_is_refused_in_one_line():
 def test_a_job_that_was_stopped_within_its_round_has_received_the_time_until_then():
     """j0 and j1 have had 120 s each, j2 30 s when the node fails at 270 s: it runs on at 280 s, 120 s at least."""
     cause = Outages(Deterministic(270.0), Deterministic(10.0), [(0,)])
-    failures = Failures([cause], Checkpoints(0.0))
+    failures = Failures([cause], Checkpoints(interval_s=0.0))
     jobs = workload([1000.0, 1000.0, 150.0], [2, 2, 2])
     result = simulate(jobs, cluster(nodes=1), make_policy("gandiva-fair"), features=[failures])
     assert result.completion_s[2] == 400.0

@@ -42,7 +42,7 @@ def expected(results: Results) -> Iterator[Claim]:
     """The training time with the number of failures by the usual rate, a Poisson number, at its mean."""
     runs = results.runs("run_job", setting="defaults")
     spec, _, work_h, restart_s = SETTINGS["defaults"]
-    mean = SIZE * work_h * HOUR_S / spec.time_to_failure_s
+    mean = SIZE * work_h * HOUR_S / spec["time_to_failure_s"]
     surplus = runs["server_failures"] - runs["systematic_failures"] - mean
     time_h = runs["time_h"] - surplus * restart_s / HOUR_S
     ours = student(time_h.to_numpy(dtype=float), 0.95)

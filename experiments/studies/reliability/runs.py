@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,17 +18,17 @@ SOURCES = ("simulator", "policies.list_scheduling")
 
 HOUR_S, DAY_S = 3600.0, 86_400.0
 SIZE, SPARE = 4096, 200
-DEFAULTS = Reliability(
-    time_to_failure_s=100 * DAY_S, bad_fraction=0.15, bad_factor=5.0, standbys=16, spare_nodes=SPARE,
-    host_selection_s=180.0, preemption_s=1200.0, auto_repair=Exponential(2 * HOUR_S),
-    manual_repair=Exponential(48 * HOUR_S), to_manual=0.8, auto_fails=0.4, manual_fails=0.2,
-    retire_window_s=7 * DAY_S,
-)  # fmt: skip
-HOSTILE = replace(
-    DEFAULTS, time_to_failure_s=50 * DAY_S, bad_fraction=0.08, bad_factor=20.0, auto_fails=0.6, manual_fails=0.75
-)  # fmt: skip
+DEFAULTS: dict[str, Any] = {
+    "time_to_failure_s": 100 * DAY_S, "bad_fraction": 0.15, "bad_factor": 5.0, "standbys": 16, "spare_nodes": SPARE,
+    "host_selection_s": 180.0, "preemption_s": 1200.0, "auto_repair": Exponential(2 * HOUR_S),
+    "manual_repair": Exponential(48 * HOUR_S), "to_manual": 0.8, "auto_fails": 0.4, "manual_fails": 0.2,
+    "retire_window_s": 7 * DAY_S,
+}  # fmt: skip
+HOSTILE = DEFAULTS | {
+    "time_to_failure_s": 50 * DAY_S, "bad_fraction": 0.08, "bad_factor": 20.0, "auto_fails": 0.6, "manual_fails": 0.75,
+}  # fmt: skip
 """The regime in which it pays to retire servers."""
-SETTINGS: dict[str, tuple[Reliability, int, float, float]] = {
+SETTINGS: dict[str, tuple[dict[str, Any], int, float, float]] = {
     "defaults": (DEFAULTS, 4160, 6144.0, 1200.0),
     "hostile": (HOSTILE, 4600, 336.0, 3600.0),
 }
@@ -75,7 +74,7 @@ def run_job(config: dict[str, Any]) -> Outcome:
         ["job"], np.zeros(1), FixedDuration(np.array([work_h * HOUR_S]), np.array([SIZE]))
     )
     failures = Failures(
-        reliability=replace(spec, **config["change"]),
+        reliability=Reliability(**spec | config["change"]),
         checkpoints=Checkpoints(interval_s=0.0, restart_s=restart_s),
     )
     result = simulate(

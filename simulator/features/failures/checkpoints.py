@@ -8,20 +8,21 @@ cost_s = 60
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Callable
+from typing import Literal, Self
 
-from simulator.arguments import checked
+from pydantic import Field, model_validator
+
 from simulator.core.execution import Execution
 from simulator.core.feature import Feature
 from simulator.core.plan import Plan
 from simulator.core.simulation import Simulation
 from simulator.errors import InputError
+from simulator.files.keys import Config, KeyedError, NonNegative
 from simulator.schema import Column, ColumnData
 from simulator.theory.reliability import best_interval_s, daly_interval_s, young_interval_s
 
-Interval = float | Literal["young", "daly", "best"]
+Interval = NonNegative | Literal["young", "daly", "best"]
 
 OPTIMAL = {"young": young_interval_s, "daly": daly_interval_s, "best": best_interval_s}
 """Intervals between checkpoints from the cost of one and the mean time between failures."""
@@ -34,57 +35,37 @@ COLUMNS = (
 )  # fmt: skip
 
 
-@checked("checkpoints")
-@dataclass(frozen=True)
-class Checkpoints:
-    """Specification of checkpoints.
+class Checkpoints(Config):
+    """Checkpoints of jobs: each works for an interval, then saves for a time without work, and so on.
 
-    A job works for ``interval_s`` seconds, then saves for ``cost_s`` seconds, and so on; there is no
-    checkpoint at its end. What it has done since the last whole checkpoint is lost when it fails.
-    A job that a policy preempts or moves saves its work, as everywhere (`reconfiguration_s`).
-
-    Attributes
-    ----------
-    interval_s : seconds of work; infinite: never. 0 (at no cost): all the time, nothing is lost.
-        "young", "daly" or "best" choose it by the failures that the job has to expect.
-    cost_s : of one checkpoint, s.
-    restart_s : until a job that failed works again, s after its start.
-    cost_of_model : cost by name of the network, where it is another one.
-    cost_per_gpu_s : more for each GPU of the job, s.
+    There is no checkpoint at the end of a job. What it has done since its last whole checkpoint is lost when it
+    fails. A job that a policy preempts or moves saves its work, as everywhere (`reconfiguration_s`).
     """
 
-    interval_s: Interval = math.inf
-    cost_s: float = 0.0
-    restart_s: float = 0.0
-    cost_of_model: Mapping[str, float] = field(default_factory=dict)
-    cost_per_gpu_s: float = 0.0
+    interval_s: Interval | None = Field(default=None, examples=[1800])
+    """work between two checkpoints; young, daly, best: chosen by the failures to be expected; 0: work is never lost; left out: no checkpoints"""
+    cost_s: NonNegative = 0.0
+    """time of a checkpoint, without work"""
+    restart_s: NonNegative = 0.0
+    """time without work when a job that failed starts again"""
+    cost_of_model: dict[str, NonNegative] = Field(default_factory=dict, examples=[{"vgg19": 120}])
+    """time of a checkpoint by model"""
+    cost_per_gpu_s: NonNegative = 0.0
+    """added to it for each GPU of the job"""
 
-    def __post_init__(self) -> None:
-        interval = self.interval_s
-        if isinstance(interval, str):
-            if interval not in OPTIMAL:
-                known = ", ".join(OPTIMAL)
-                raise InputError(
-                    f"checkpoints: interval_s is {interval!r}, expected seconds, or one of {known}"
-                )
-        elif not interval >= 0:
-            raise InputError(f"checkpoints: interval_s is {interval}, expected a number >= 0")
-        costs = {
-            "cost_s": self.cost_s,
-            "cost_per_gpu_s": self.cost_per_gpu_s,
-            "restart_s": self.restart_s,
-            **self.cost_of_model,
-        }
-        for name, value in costs.items():
-            if not 0 <= value < math.inf:
-                raise InputError(f"checkpoints: {name} is {value}, expected a number >= 0")
-        positive = [c for n, c in costs.items() if n != "restart_s" and c > 0]
-        if interval == 0 and positive:
-            raise InputError("checkpoints: interval_s is 0 at a cost, expected more than 0")
+    @model_validator(mode="after")
+    def _work_is_kept_at_no_cost(self) -> Self:
+        if self.interval_s == 0 and any(
+            [self.cost_s, self.cost_per_gpu_s, *self.cost_of_model.values()]
+        ):
+            raise KeyedError("interval_s", "got 0 at a cost, expected more than 0")
+        return self
 
     def plan(self, model: str, mean_up_s: float, gpus: float = 0.0) -> tuple[float, float]:
         """Interval and cost (s) for a job of this model that fails every ``mean_up_s`` on average."""
         cost_s = self.cost_of_model.get(model, self.cost_s) + self.cost_per_gpu_s * gpus
+        if self.interval_s is None:
+            return math.inf, cost_s
         if not isinstance(self.interval_s, str):
             return self.interval_s, cost_s
         if cost_s == 0:

@@ -56,7 +56,7 @@ class Gangs(Feature):
     def attach(self, simulation: Simulation) -> None:
         """Start the failures of all servers, and lend the spare nodes."""
         spec, cluster = self.spec, simulation.cluster
-        spec.check(cluster)
+        spec.check_machines(cluster)
         for hook in (*simulation.hooks["affected"], *simulation.hooks["before_decision"]):
             other = getattr(getattr(hook, "__self__", None), "name", "another feature")
             raise InputError(

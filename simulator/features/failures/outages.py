@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from simpy.events import ProcessGenerator
@@ -25,7 +25,8 @@ from simulator.core.plan import Plan
 from simulator.core.simulation import Simulation
 from simulator.errors import InputError
 from simulator.features.failures.guard import FaultGuard
-from simulator.laws import Law
+from simulator.files.keys import at_key
+from simulator.laws import Law, parse_law
 from simulator.model.cluster import FloatArray, IntArray
 
 MOST_IDLE_OUTAGES = 1_000_000
@@ -98,6 +99,17 @@ def check_law(what: str, law: object) -> None:
     """A law draws, and has a mean, which the intervals of checkpoints and `NodeFaults` are made from."""
     if not (callable(law) and is_number(getattr(law, "mean", None))):
         raise InputError(f"{what} is {short(law)}, expected a law of seconds (simulator.laws)")
+
+
+def law_of(key: str, law: str | Callable[..., float] | None) -> Law | None:
+    """The law that a key names, or is in Python; None where it is not given."""
+    if law is None:
+        return None
+    with at_key(key):
+        if isinstance(law, str):
+            return parse_law(law)
+        check_law("the value", law)
+        return cast(Law, law)
 
 
 def racks_of(num_nodes: int, rack: int) -> list[range]:

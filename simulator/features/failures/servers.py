@@ -3,91 +3,89 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Self
 
 import numpy as np
+from pydantic import Field, model_validator
 
-from simulator.arguments import checked
 from simulator.errors import InputError
-from simulator.features.failures.outages import check_law
+from simulator.features.failures.outages import law_of
+from simulator.files.keys import (
+    Config,
+    KeyedError,
+    LawKey,
+    NonNegative,
+    Positive,
+    PositiveInt,
+    Probability,
+)
 from simulator.laws import Law
 from simulator.model.cluster import Cluster, FloatArray
 
-PROBABILITIES = (
-    "bad_fraction", "to_manual", "auto_fails", "manual_fails", "diagnosed", "misdiagnosed",
-)  # fmt: skip
-POSITIVE = ("time_to_failure_s", "retire_window_s", "score_half_life_s")
-NOT_NEGATIVE = ("bad_factor", "standbys", "spare_nodes", "host_selection_s", "preemption_s")
+NonNegativeInt = Annotated[int, Field(ge=0)]
 
 
-@checked("reliability")
-@dataclass(frozen=True)
-class Reliability:
-    """Specification of servers that fail, and of jobs that go on with others in their place.
+class Reliability(Config):
+    """Servers (nodes) that fail, and large jobs that go on after a failure with others in their place.
 
-    A server is a node. Times to failure are exponential; a bad server has ``bad_factor`` times the rate more.
-    The rules are those of AIReSim (arXiv 2603.07041).
-
-    Attributes
-    ----------
-    time_to_failure_s : mean time to failure of a good server that a job uses, s; others do not fail.
-    auto_repair, manual_repair : laws of the times of the two stages of a repair, s.
-    fails_in_restart : whether servers also fail while their job does not work: after its start, or a failure.
-    bad_fraction, bad_factor : part of the servers that are bad at first, and their further rate over that of a good one.
-    standbys : servers that each job holds beside its own.
-    spare_nodes : the last nodes of the cluster; other work holds them until a job takes them for good.
-    host_selection_s, preemption_s : time without work when servers are selected, at a start or when no standby is
-        left, and for each that is taken from other work, one after the other, when none is free.
-    to_manual : probability of the second stage.
-    auto_fails, manual_fails : probability that the fault is still there after a repair that ends with this stage.
-    diagnosed : probability that a failed server is found; else none is repaired, and the job restarts on the same ones.
-    misdiagnosed : probability that another one of the job is repaired in place of the one that failed.
-    retire_after, retire_window_s : failures within a time, at which a server is retired when its repair is over;
-        None: never.
-    retire_score, score_half_life_s : score at which it is retired then: each failure counts 1, and a half after each
-        half-life.
+    Times to failure are exponential. The rules are those of AIReSim (arXiv 2603.07041).
     """
 
-    time_to_failure_s: float
-    auto_repair: Law
-    manual_repair: Law | None = None
+    time_to_failure_s: Positive = Field(examples=[8640000])
+    """mean time to failure of a good server that a job uses, s; exponential"""
     fails_in_restart: bool = False
-    bad_fraction: float = 0.0
-    bad_factor: float = 0.0
-    standbys: int = 0
-    spare_nodes: int = 0
-    host_selection_s: float = 0.0
-    preemption_s: float = 0.0
-    to_manual: float = 0.0
-    auto_fails: float = 0.0
-    manual_fails: float = 0.0
-    diagnosed: float = 1.0
-    misdiagnosed: float = 0.0
-    retire_after: int | None = None
-    retire_window_s: float = math.inf
-    retire_score: float | None = None
-    score_half_life_s: float = math.inf
+    """whether servers also fail while their job does not work: after its start, or a failure"""
+    bad_fraction: Probability = 0.0
+    """part of the servers that are bad at first"""
+    bad_factor: NonNegative = 0.0
+    """further rate of failures of a bad server, over that of a good one"""
+    standbys: NonNegativeInt = 0
+    """servers that each job holds beside its own; those that come back from repair fill them up"""
+    spare_nodes: NonNegativeInt = 0
+    """the last nodes of the cluster: other work holds them until a job takes them for good"""
+    host_selection_s: NonNegative = 0.0
+    """time without work at a start, and when no standby is left"""
+    preemption_s: NonNegative = 0.0
+    """time without work for each spare node that is taken, where no server is free"""
+    auto_repair: LawKey = Field(examples=["exponential:7200"])
+    """law of the time of an automated repair, s"""
+    manual_repair: LawKey | None = Field(default=None, examples=["exponential:172800"])
+    """law of the time of a manual repair after it, s"""
+    to_manual: Probability = 0.0
+    """probability that a manual repair follows"""
+    auto_fails: Probability = 0.0
+    """probability that the fault is still there after an automated repair alone"""
+    manual_fails: Probability = 0.0
+    """probability that it is still there after a manual repair"""
+    diagnosed: Probability = 1.0
+    """probability that a failed server is found; else none is repaired, and the job restarts on the same ones"""
+    misdiagnosed: Probability = 0.0
+    """probability that another server of the job is repaired in place of the one that failed"""
+    retire_after: PositiveInt | None = Field(default=None, examples=[3])
+    """failures at which a server is retired when its repair is over"""
+    retire_window_s: Positive | None = Field(default=None, examples=[604800])
+    """time in which they count; left out: always"""
+    retire_score: Positive | None = Field(default=None, examples=[2.5])
+    """score at which a server is retired when its repair is over: each failure counts 1"""
+    score_half_life_s: Positive | None = Field(default=None, examples=[604800])
+    """time after which a failure counts a half; left out: never"""
 
-    def __post_init__(self) -> None:
-        for name in PROBABILITIES:
-            if not 0 <= getattr(self, name) <= 1:
-                self._wrong(name, "from 0 to 1")
-        for name in POSITIVE:
-            if not getattr(self, name) > 0:
-                self._wrong(name, "more than 0")
-        for name in NOT_NEGATIVE:
-            if not 0 <= getattr(self, name) < math.inf:
-                self._wrong(name, "a number >= 0")
-        check_law("reliability: auto_repair", self.auto_repair)
-        if self.manual_repair is not None:
-            check_law("reliability: manual_repair", self.manual_repair)
-        elif self.to_manual > 0:
-            raise InputError("reliability: manual_repair is missing, expected beside to_manual")
+    @model_validator(mode="after")
+    def _laws(self) -> Self:
+        if self.manual_repair is None and self.to_manual > 0:
+            raise KeyedError("manual_repair", "missing, expected beside to_manual")
+        self.repairs  # noqa: B018
+        return self
 
-    def _wrong(self, name: str, expected: str) -> None:
-        raise InputError(f"reliability: {name} is {getattr(self, name)}, expected {expected}")
+    @cached_property
+    def repairs(self) -> tuple[Law, Law | None]:
+        """The laws of the two stages of a repair, s."""
+        automated = law_of("auto_repair", self.auto_repair)
+        assert automated is not None
+        return automated, law_of("manual_repair", self.manual_repair)
 
-    def check(self, cluster: Cluster) -> None:
+    def check_machines(self, cluster: Cluster) -> None:
         """`InputError` where the machines are no nodes, or all of them spare."""
         if cluster.node_type_of is None:
             raise InputError("reliability: given with VMs or a pool, expected nodes")
@@ -120,8 +118,8 @@ class Servers:
         spec, times = self.spec, self._failed_s.setdefault(node, [])
         times.append(failed_s)
         ages_s = now_s - np.array(times)
-        number = float((ages_s <= spec.retire_window_s).sum())
-        score = float((0.5 ** (ages_s / spec.score_half_life_s)).sum())
+        number = float((ages_s <= (spec.retire_window_s or math.inf)).sum())
+        score = float((0.5 ** (ages_s / (spec.score_half_life_s or math.inf))).sum())
         limits = spec.retire_after, spec.retire_score
         is_over = any(
             m is not None and n >= m for n, m in zip((number, score), limits, strict=True)
@@ -132,10 +130,11 @@ class Servers:
     def repair_s(self, node: int) -> float:
         """Draw the seconds of a repair, and whether it is good: a bad server is then a good one."""
         spec, rng = self.spec, self._rng
-        time_s, fails = spec.auto_repair(rng), spec.auto_fails
-        if spec.manual_repair is not None and rng.random() < spec.to_manual:
+        automated, by_hand = spec.repairs
+        time_s, fails = automated(rng), spec.auto_fails
+        if by_hand is not None and rng.random() < spec.to_manual:
             self.manual += 1
-            time_s, fails = time_s + spec.manual_repair(rng), spec.manual_fails
+            time_s, fails = time_s + by_hand(rng), spec.manual_fails
         is_good = bool(rng.random() >= fails)
         self.good += is_good
         self.bad += not is_good
