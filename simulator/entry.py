@@ -216,6 +216,8 @@ def _result(
     for node in simulation.nodes:
         if node is not None:
             node.settle(end_s)
+    used = [(n, node) for n, node in enumerate(simulation.nodes) if node is not None]
+    named_use = [(n, *use) for n, node in used for use in node.named_use]
     server = simulation.server
     records = {feature.name: feature.record(end_s) for feature in features}
     return Result(
@@ -230,6 +232,7 @@ def _result(
         preemptions=np.array(simulation.preemptions, dtype=np.int64),
         reconfigurations=np.array(simulation.reconfigurations, dtype=np.int64),
         meters=NodeMeters.of(simulation.nodes, simulation.cluster, end_s - simulation.begin_s),
+        named_use=np.array(named_use).reshape(-1, 4),
         decisions=simulation.decisions,
         schedule=simulation.schedule,
         configurations=simulation.configurations,

@@ -32,6 +32,7 @@ class Node:
     gpu_seconds, cpu_seconds : GPUs and CPUs in use, integrated over time.
     use_s : seconds that the node was open as each type with so many GPUs in use. A GPU that several jobs
         share counts once.
+    named_use : start, end (s) and GPUs in use of each stretch in which jobs on this node have GPUs by number.
     """
 
     def __init__(self, node_type: int | None, gpus: float, begin_s: float) -> None:
@@ -40,6 +41,7 @@ class Node:
         self.cpus_used = 0.0
         self.gpu_seconds = self.cpu_seconds = 0.0
         self.use_s: dict[tuple[int, int], float] = {}
+        self.named_use: list[tuple[float, float, int]] = []
         self._fixed_type = self._type = node_type
         self._gpus = self.free_gpus = gpus
         self._settled_s = begin_s
@@ -110,6 +112,7 @@ class Node:
         if self._jobs_on_gpu:
             unnamed = int(used - self._named_shares + tolerances.PART_OF_A_GPU)
             used = len(self._jobs_on_gpu) + unnamed
+            self.named_use.append((until_s - elapsed_s, until_s, int(used)))
         self._count_use(self._type, int(used), elapsed_s)
 
     def _count_use(self, node_type: int | None, gpus: int, elapsed_s: float) -> None:

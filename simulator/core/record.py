@@ -49,6 +49,8 @@ class RunRecord:
     preemptions : ``(J,)`` how often a running job was sent back to wait.
     reconfigurations : ``(J,)`` how often its placement was changed while it ran.
     meters : costs and use of the nodes.
+    named_use : ``(U, 4)`` node, start, end (s), GPUs in use of each stretch in which jobs of a node have GPUs by
+        number, by node and time: a GPU that several jobs share counts once.
     decisions : one row a decision, in order.
     schedule : one record a share and stretch of time, or None if not recorded.
     server : the optimization server; None: decisions took no time.
@@ -85,6 +87,7 @@ class RunRecord:
     configurations: Sequence[tuple[int, float, Configuration]] = ()
     extra: tuple[ColumnData, ...] = ()
     eligible_s: FloatArray | None = None
+    named_use: FloatArray = field(default_factory=lambda: np.empty((0, 4)))
 
     @property
     def submit_s(self) -> FloatArray:

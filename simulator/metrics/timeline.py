@@ -14,9 +14,6 @@ DIGITS = 9
 """Decimal places that are kept; what lies below are rounding errors of sums."""
 
 
-UNKNOWN = "empty where jobs share GPUs whose power was measured"
-
-
 class Timeline(NamedTuple):
     """``(n,)`` instants, and what holds from each of them to the next."""
 
@@ -36,8 +33,8 @@ TIMELINE: Schema[Timeline] = Schema(
         Derived("queue", "", "jobs that wait", "integer"),
         Derived("running", "", "jobs that run", "integer"),
         Derived("gpus", "GPUs", "GPUs in use", "number"),
-        Derived("power_kw", "kW", f"power of all open nodes; {UNKNOWN}", "number"),
-        Derived("cost_per_h", "currency / h", f"leasing and energy of all open nodes; {UNKNOWN}", "number"),
+        Derived("power_kw", "kW", "power of all open nodes", "number"),
+        Derived("cost_per_h", "currency / h", "leasing and energy of all open nodes", "number"),
     ),
     when="the schedule is recorded, and the tables are not streamed",
 )  # fmt: skip
@@ -62,8 +59,7 @@ def timeline(record: RunRecord) -> Timeline | None:
     """The timeline from the first submission on; None where the schedule is not in memory.
 
     Integrals over ``cost_per_h`` and ``power_kw`` are the leasing, energy cost and energy of `NodeMeters`: a node
-    costs nothing while it is down, nor after the last completion, where jobs still come and leave. Both are NaN where jobs share GPUs whose power was measured: the schedule does not
-    say on which GPUs they are.
+    costs nothing while it is down, nor after the last completion, where jobs still come and leave.
     """
     shares = record.shares()
     if shares is None:
@@ -90,8 +86,6 @@ def timeline(record: RunRecord) -> Timeline | None:
     cost_per_h = states.idle_cost + total(states.time_s, states.cost_per_h)
     if record.end_s < times[-1]:
         power_kw[times >= record.end_s] = cost_per_h[times >= record.end_s] = 0.0
-    if any(t.power_w for t in record.cluster.node_types) and (shares["gpus"] % 1).any():
-        power_kw, cost_per_h = np.full((2, len(times)), np.nan)
     since = int(np.searchsorted(times, submit_s.min()))
     amounts = (np.round(values[since:], DIGITS) for values in (gpus, power_kw, cost_per_h))
     return Timeline(times[since:], queue[since:], running[since:], *amounts)
@@ -130,7 +124,8 @@ def _node_states(record: RunRecord, shares: dict[str, Any]) -> _Changes:
     types = fixed[node] if fixed is not None else np.tile(shares["node_type"], 2)[order]
     is_open = (outage == 0) if fixed is not None else hosted > 0
     node, time_s = node[last], time_s[last]
-    power, cost = _rates(record, node, types[last], np.maximum(0.0, used[last]), is_open[last])
+    busy = _gpus_in_use(record.named_use, node, time_s, np.maximum(0.0, used[last]))
+    power, cost = _rates(record, node, types[last], busy, is_open[last])
     begins = np.ones(len(node), dtype=np.bool_)
     begins[1:] = node[1:] != node[:-1]
     idle_kw = idle_cost = np.zeros(cluster.num_nodes)
@@ -145,6 +140,19 @@ def _node_states(record: RunRecord, shares: dict[str, Any]) -> _Changes:
         float(idle_kw.sum()),
         float(idle_cost.sum()),
     )
+
+
+def _gpus_in_use(
+    named_use: FloatArray, node: IntArray, time_s: FloatArray, gpus: FloatArray
+) -> FloatArray:
+    """Whole GPUs in use on nodes from these times on, of shares of so many GPUs: a GPU of several jobs counts once."""
+    busy = np.floor(gpus)
+    for n in np.unique(named_use[:, 0]):
+        (rows,), own = np.nonzero(node == n), named_use[named_use[:, 0] == n]
+        i = np.searchsorted(own[:, 1], time_s[rows], side="right") - 1
+        inside = (i >= 0) & (time_s[rows] < own[i, 2])
+        busy[rows[inside]] = own[i[inside], 3]
+    return busy
 
 
 def _rates(

@@ -172,8 +172,6 @@ class Folder:
         stay_s = jobs["completion_s"] - jobs["arrival_s"]  # Little's law
         _near(area(line["queue"] + line["running"]), stay_s.sum())
         _near(area(line["gpus"]), self._held_gpu_s().sum())
-        if line["cost_per_h"].isna().all():  # shared GPUs whose power was measured
-            return
         spent = self.summary["leasing_cost"] + self.summary["energy_cost"]
         _near(area(line["cost_per_h"]) / 3600, spent)
         _near(area(line["power_kw"]) / 3600, self.summary["energy_kwh"])

@@ -34,6 +34,27 @@ def together(view):
     return Decision(placements, keep_running=True, gpus_of=gpus_of)
 
 
+def test_power_over_time_of_a_gpu_that_two_jobs_share():
+    """On two GPUs of 200 W each, over 100 W of the idle node: both on GPU 0 from 50 to 100 s, then one alone.
+
+    The third comes at 400 s, onto the other GPU of a node where nobody is.
+    """
+    jobs = jobs_of(["a"] * 3, submit_s=[0.0, 50.0, 400.0])
+    cluster, alike = nodes(2, power_w=(100.0, 300.0, 500.0)), {"a": 0.5}
+
+    def decide(view):
+        gpu = int(2 in view.waiting)
+        placements = [Placement(j, 0, 0.5) for j in view.waiting]
+        gpus_of = dict.fromkeys(view.waiting, (gpu,))
+        return Decision(placements, keep_running=True, gpus_of=gpus_of)
+
+    result = run(jobs, cluster, decide, colocation_of(jobs, "linear", utilisation=alike))
+    line = result.table("timeline")
+    assert line["time_s"].tolist() == [0.0, 50.0, 100.0, 150.0, 400.0, 500.0]
+    assert line["power_kw"].tolist() == pytest.approx([0.3, 0.3, 0.3, 0.1, 0.3, 0.1])
+    assert result.meters.energy_kwh == pytest.approx((0.3 * 150 + 0.1 * 250 + 0.3 * 100) / 3600)
+
+
 def test_a_pair_by_hand():
     """Transformers run at 0.6563 beside each other; the second comes at 50 s."""
     rate = float(published_rates()[1][2, 2])
