@@ -28,6 +28,7 @@ from simulator.model.cluster import Cluster, FloatArray, NodeType
 from simulator.model.performance import TimeTable
 from simulator.model.workload import Workload
 from simulator.workloads.andreas import ENERGY_EUR_PER_KWH, PUE
+from simulator.workloads.selection import Selected
 from simulator.workloads.table import Redrawn, Setting
 from simulator.workloads.tables import InputColumn, Table
 from simulator.workloads.trace import by_submission
@@ -142,7 +143,7 @@ def read_instance(
     return Instance(_workload(jobs, tables, (*notes, *dropped)), cluster)
 
 
-class InstanceJobs(Redrawn):
+class InstanceJobs(Selected, Redrawn):
     """A folder in one of the authors' public formats: jobs, catalogue and nodes."""
 
     kind: Literal["instance"] = "instance"
@@ -152,7 +153,7 @@ class InstanceJobs(Redrawn):
     def make(self, setting: Setting) -> tuple[Workload, Cluster]:
         """The jobs and the nodes of the folder."""
         instance = read_instance(self.path)
-        return self.redrawn(instance.workload, setting), instance.cluster
+        return self.redrawn(self.selected(instance.workload), setting), instance.cluster
 
 
 # -- files -----------------------------------------------------------------------------------

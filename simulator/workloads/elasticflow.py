@@ -20,7 +20,8 @@ from simulator.model.cluster import FloatArray
 from simulator.model.performance import FixedDuration, TimeTable
 from simulator.model.workload import Workload
 from simulator.workloads.machines import Nodes
-from simulator.workloads.table import Setting, WorkloadTable
+from simulator.workloads.selection import Selected
+from simulator.workloads.table import Setting
 from simulator.workloads.tables import InputColumn, Table
 
 JOBS = (
@@ -51,7 +52,7 @@ class WholeSecondTable(TimeTable):
     rounds_up = True
 
 
-class ElasticflowJobs(WorkloadTable):
+class ElasticflowJobs(Selected):
     """Jobs of a trace in the format of ElasticFlow's simulator, with due dates."""
 
     kind: Literal["elasticflow"] = "elasticflow"
@@ -87,11 +88,13 @@ class ElasticflowJobs(WorkloadTable):
             performance = WholeSecondTable(_times_s(table, folder, most_gpus)[order][:, None, :])
         else:
             performance = FixedDuration(table.numbers("duration")[order], gpus[order])
-        return Workload(
-            job_id=[ids[j] for j in order],
-            submit_s=submit_s[order],
-            performance=performance,
-            due_s=due_s[order],
+        return self.selected(
+            Workload(
+                job_id=[ids[j] for j in order],
+                submit_s=submit_s[order],
+                performance=performance,
+                due_s=due_s[order],
+            )
         )
 
     @property

@@ -30,6 +30,7 @@ from simulator.files.inputs import read_json
 from simulator.files.keys import InputFile
 from simulator.model.cluster import Cluster, FloatArray, IntArray, NodeType
 from simulator.model.workload import Workload
+from simulator.workloads.selection import Selected
 from simulator.workloads.table import Setting
 from simulator.workloads.tables import InputColumn, Layout, Table
 from simulator.workloads.trace import Trace
@@ -184,7 +185,7 @@ def read_training(
     )
 
 
-class TrainingJobs(TrainingServers):
+class TrainingJobs(Selected, TrainingServers):
     """A trace in Gavel's format as training steps; brings its servers, by type of GPU.
 
     With ``round_s`` and ``round_ends = "last-finisher"`` in ``[decisions]``, steps are whole, and batch sizes
@@ -207,6 +208,7 @@ class TrainingJobs(TrainingServers):
         type has.
         """
         jobs = read_training(self.path, self.throughputs, tuple(self.gpus))
+        jobs = jobs.take(self.rows_asked_for(jobs.submit_s))
         return with_servers(
             jobs, self, lambda job: f"{self.path}, line {int(jobs.job_id[job]) + 1}"
         )

@@ -35,11 +35,12 @@ from simulator.workloads.openb import (
     some_of,
 )
 from simulator.workloads.pods import Machines, shared_cluster, shared_workload
-from simulator.workloads.table import AskedPlaces, Setting, WorkloadTable
+from simulator.workloads.selection import Selected
+from simulator.workloads.table import AskedPlaces, Setting
 from simulator.workloads.tables import Table
 
 
-class OpenbJobs(WorkloadTable):
+class OpenbJobs(Selected):
     """Pods of Alibaba's openb trace with their parts of GPUs, from its files; brings its nodes.
 
     Pods without GPUs, those that never ran, and those that fit on none of the machines are left out. A pod that asks
@@ -53,8 +54,6 @@ class OpenbJobs(WorkloadTable):
     """list of machines; left out: the trace's 1,213 machines"""
     num_nodes: PositiveInt | None = Field(default=None, examples=[100])
     """so many of the machines, drawn by the seed; left out: all"""
-    max_jobs: PositiveInt | None = Field(default=None, examples=[1000])
-    """the first so many pods only"""
     places: AskedPlaces = "as-asked"
     """whether pods keep to the GPU models that they ask for"""
     load: Positive | None = Field(default=None, examples=[0.9])
@@ -68,6 +67,9 @@ class OpenbJobs(WorkloadTable):
     def _load_and_durations(self) -> Self:
         if (self.load is None) != (self.duration_s is None):
             raise InputError("load and duration_s belong together, expected both or none")
+        for key in ("from", "until"):
+            if self.load is not None and getattr(self, key) is not None:
+                raise InputError(f"{key}: times are drawn with load, expected one of the two")
         return self
 
     def make(self, setting: Setting) -> tuple[Workload, Cluster]:
@@ -91,12 +93,15 @@ class OpenbJobs(WorkloadTable):
             created, times_s = np.arange(len(demands), dtype=np.float64), np.ones(len(demands))
             ran = np.ones(len(demands), dtype=np.bool_)
         kept = np.flatnonzero(has_gpus & fits & ran)
-        kept = kept[np.argsort(created[kept], kind="stable")][: self.max_jobs]
+        kept = kept[np.argsort(created[kept], kind="stable")]
         if not len(kept):
             raise InputError(
                 f"{self.path}: no pod that ran on a GPU of these machines, expected one at least"
             )
-        submit_s, times_s = created[kept] - created[kept[0]], times_s[kept]
+        submit_s = created[kept] - created[kept[0]]
+        rows = self.rows_asked_for(submit_s)
+        kept, submit_s = kept[rows], submit_s[rows]
+        times_s = times_s[kept]
         chosen = demands.take(kept)
         if law is not None and self.load is not None:
             submit_s = poisson_s(chosen, machines, self.load, law, streams)

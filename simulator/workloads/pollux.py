@@ -26,7 +26,8 @@ from simulator.files.keys import InputFile, PositiveInt
 from simulator.model.cluster import FloatArray
 from simulator.model.goodput import Application, Goodput, Ring, canonical
 from simulator.model.workload import Workload
-from simulator.workloads.table import Setting, WorkloadTable
+from simulator.workloads.selection import Selected
+from simulator.workloads.table import Setting
 from simulator.workloads.tables import InputColumn, Table
 
 JOBS = (
@@ -64,7 +65,7 @@ KEPT_BATCH = ("ncf",)
 its user's batch size, from its first second on."""
 
 
-class PolluxJobs(WorkloadTable):
+class PolluxJobs(Selected):
     """Jobs whose speed comes from tables of goodput, in the format of Pollux's simulator.
 
     They are in order of submission; `Workload.num_gpus` is what the user asks for, `Workload.model` the
@@ -80,8 +81,6 @@ class PolluxJobs(WorkloadTable):
     """largest local batch size of an application; left out: the largest measured"""
     kept_batch: list[str] | None = Field(default=None, examples=[["ncf"]])
     """applications whose jobs keep their users' batch sizes under every policy"""
-    max_jobs: PositiveInt | None = Field(default=None, examples=[100])
-    """the first so many jobs only"""
 
     file_keys = ("tables",)
 
@@ -129,8 +128,7 @@ class PolluxJobs(WorkloadTable):
             for name in given or ()
             if name not in found
         )
-        workload = workload.noted(*notes)
-        return workload if self.max_jobs is None else workload.head(self.max_jobs)
+        return self.selected(workload.noted(*notes))
 
     @property
     def is_fixed(self) -> bool:

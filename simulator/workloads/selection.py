@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +13,7 @@ from pydantic import BeforeValidator, Field, create_model
 
 from simulator.errors import meant
 from simulator.files.keys import KeyedError, PositiveInt
-from simulator.model.cluster import FloatArray
+from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.workload import Workload
 from simulator.workloads.table import WorkloadTable
 
@@ -56,7 +57,7 @@ class Selected(_From):
     max_jobs: PositiveInt | None = Field(default=None, examples=[1000])
     """the first so many jobs only, of those that the other keys leave"""
 
-    def selected(self, jobs: Workload, origin_s: float) -> Workload:
+    def selected(self, jobs: Workload, origin_s: float = math.nan) -> Workload:
         """The jobs that are asked for.
 
         Parameters
@@ -65,14 +66,23 @@ class Selected(_From):
 
         Raises KeyedError: no job is left, a date where the file has none, both vc and partition.
         """
+        rows = self.rows_asked_for(jobs.submit_s, jobs.vc, jobs.user, origin_s)
+        return jobs if len(rows) == len(jobs) else replace(jobs, **jobs.rows(rows))
+
+    def rows_asked_for(
+        self,
+        submit_s: FloatArray,
+        vc: Sequence[str] = (),
+        user: Sequence[str] = (),
+        origin_s: float = math.nan,
+    ) -> IntArray:
+        """Rows of the jobs that are asked for, of jobs in order of submission; see `selected`."""
         if self.vc is not None and self.partition is not None:
             raise KeyedError("workload.partition", "given with vc, expected one of them")
-        start_s = _seconds("from", getattr(self, "from"), jobs, origin_s)
-        end_s = _seconds("until", self.until, jobs, origin_s)
-        by_name = {"vc": self.vc, "partition": self.partition, "user": self.user}
-        chosen = np.ones(len(jobs), dtype=np.bool_)
+        start_s = _seconds("from", getattr(self, "from"), submit_s, origin_s)
+        end_s = _seconds("until", self.until, submit_s, origin_s)
+        chosen = np.ones(len(submit_s), dtype=np.bool_)
         if start_s is not None or end_s is not None:
-            submit_s = jobs.submit_s
             chosen = (submit_s >= (start_s or -math.inf)) & (
                 submit_s < (math.inf if end_s is None else end_s)
             )
@@ -81,29 +91,32 @@ class Selected(_From):
                     "workload.until" if start_s is None else "workload.from",
                     f"no job is submitted then, expected some of the {_range(submit_s, origin_s)}",
                 )
-        for key, names in by_name.items():
+        for key, names, column in (
+            ("vc", self.vc, vc),
+            ("partition", self.partition, vc),
+            ("user", self.user, user),
+        ):
             if names is not None:
                 wanted = [names] if isinstance(names, str) else names
-                given = np.array(jobs.user if key == "user" else jobs.vc, dtype=object)
+                known = sorted({*column} - {""})
                 for name in wanted:
-                    if name not in given:
-                        known = sorted({*given.tolist()} - {""})
+                    if name not in known:
                         what = meant(name, known) if known else "the file names none"
                         raise KeyedError(f"workload.{key}", f"got {name!r}, {what}")
-                chosen = chosen & np.isin(given, wanted)
+                chosen = chosen & np.isin(np.array(column, dtype=object), wanted)
         if not chosen.any():
             raise KeyedError("workload", "no job is left of those that its keys ask for")
-        if not chosen.all():
-            jobs = replace(jobs, **jobs.rows(np.flatnonzero(chosen)))
-        return jobs if self.max_jobs is None else jobs.head(self.max_jobs)
+        return np.flatnonzero(chosen)[: self.max_jobs]
 
 
-def _seconds(key: str, value: float | str | None, jobs: Workload, origin_s: float) -> float | None:
+def _seconds(
+    key: str, value: float | str | None, submit_s: FloatArray, origin_s: float
+) -> float | None:
     """A time on the clock of the jobs."""
     if value is None:
         return None
     if not isinstance(value, str):
-        return float(jobs.submit_s[0]) + value
+        return float(submit_s[0]) + value
     try:
         found = datetime.fromisoformat(value)
     except ValueError:
