@@ -104,13 +104,20 @@ class ArrivalStatistics:
         return (now_s - self._first_s + prior) / len(self)
 
     def demand(
-        self, view: View, rows: IntArray, forecast: float, dispersion: float, weigh: bool = True
+        self,
+        view: View,
+        rows: IntArray,
+        work_left: FloatArray,
+        forecast: float,
+        dispersion: float,
+        weigh: bool = True,
     ) -> Demand:
         """Demand for node-time in the window to come: the active jobs, and jobs like the last ones.
 
         Parameters
         ----------
         rows : of the active jobs.
+        work_left : ``(n,)`` fractions of their work, in units of the predicted work.
         forecast : phi, factor on the expected arrivals.
         dispersion : variance of the number of arrivals over its mean.
         weigh : active jobs count as far as they fall into the window.
@@ -129,12 +136,12 @@ class ArrivalStatistics:
         number = np.maximum(forecast * expected + np.sqrt(dispersion * expected) * DEVIATIONS, 0.0)
         arrivals = np.outer(number / len(last), inside)
         due_in = due_in_s(view)
-        left = np.maximum(due_in, view.remaining * self.fastest_s[rows])
+        left = np.maximum(due_in, work_left * self.fastest_s[rows])
         part = np.minimum(1.0, window / left) if weigh else np.ones(len(rows))
         active = np.broadcast_to(part, (len(number), len(rows)))
         return Demand(
             rows=np.concatenate([rows, last]),
-            work=np.concatenate([view.remaining, np.ones(len(last))]),
+            work=np.concatenate([work_left, np.ones(len(last))]),
             due_in_s=np.concatenate([due_in, slack]),
             part=np.concatenate([active, arrivals], axis=1),
             window_s=window,

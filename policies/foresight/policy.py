@@ -14,6 +14,7 @@ import numpy as np
 from policies.foresight import ascent
 from policies.foresight.arrival_statistics import ArrivalStatistics, due_in_s
 from policies.foresight.machines import Machines
+from policies.foresight.observed import ObservedSpeeds
 from policies.foresight.packing import Packed, Packing, pose
 from policies.foresight.packing import solve as solve_exactly
 from policies.foresight.price import PriceGrid
@@ -105,12 +106,14 @@ class Foresight:
             self._machines = Machines.of(view.cluster, all_nodes)
             self._statistics = ArrivalStatistics(self._machines)
             self._grid = PriceGrid(self._machines, self.hull)
+            self._observed = ObservedSpeeds(self._machines)
             self._learned = Learned()
         machines = self._machines.up(view.cluster, view.nodes)
         rows = self._statistics.update(view)
         tau = self._statistics.mean_gap_s(view.now_s)
-        node_price = self._node_price(view, rows)
-        gain, step_s = self._gains(view, machines, rows, node_price, tau)
+        left = view.remaining * self._observed.ratio(view, self._statistics.times_s[rows])
+        node_price = self._node_price(view, rows, left)
+        gain, step_s = self._gains(view, machines, rows, left, node_price, tau)
         if machines is not self._machines and machines.nodes_of_type is not None:
             gain[:, machines.nodes_of_type[machines.config_type] == 0] = -np.inf  # all down
         packed = self._pack(machines, gain, step_s)
@@ -127,13 +130,13 @@ class Foresight:
             placements_of_assignments(packed.assignments, view), info=info, again_s=again_s
         )
 
-    def _node_price(self, view: View, rows: IntArray) -> float:
+    def _node_price(self, view: View, rows: IntArray, left: FloatArray) -> float:
         """lambda, per second of a node of the fastest type."""
         statistics = self._statistics
         if not self.price:
             return 0.0
         self._grid.update(statistics.times_s, statistics.weight_per_s)
-        demand = statistics.demand(view, rows, self.forecast, self.dispersion, self.weigh)
+        demand = statistics.demand(view, rows, left, self.forecast, self.dispersion, self.weigh)
         slopes = slopes_of(statistics.weight_per_s[demand.rows])
         return self._grid.best(demand, slopes, self.spare, self.deferral)
 
@@ -142,6 +145,7 @@ class Foresight:
         view: View,
         machines: Machines,
         rows: IntArray,
+        left: FloatArray,
         node_price: float,
         tau: float,
     ) -> tuple[FloatArray, float]:
@@ -149,15 +153,15 @@ class Foresight:
         times, weight = self._statistics.times_s[rows], self._statistics.weight_per_s[rows]
         rate = machines.config_price_per_s + node_price * machines.config_share * self._grid.speed
         value = _value(times, rate, weight) if self.hull else SingleValue(times, rate, weight)
-        speed = _speed(view, machines, times, tau) if self.moves else None
+        speed = _speed(view, machines, times, left, tau) if self.moves else None
         gain, mean = np.zeros(times.shape), 0.0
         for length, part in STEPS if self.two_steps else ONE_STEP:
             step_s = length * tau
             due = due_in_s(view)
-            gain += part * step_gain(value, view.remaining, due, weight, times, step_s, speed)
+            gain += part * step_gain(value, left, due, weight, times, step_s, speed)
             mean += part * step_s
         tilted = (1.0 + self.tilt) * gain
-        progress = _progress(times, view.remaining, tilted, mean)
+        progress = _progress(times, left, tilted, mean)
         return levelled(tilted + self.haste * progress), mean
 
     def _pack(self, machines: Machines, gain: FloatArray, step_s: float) -> Packed:
@@ -200,7 +204,9 @@ def _value(times_s: FloatArray, rate_per_s: FloatArray, weight_per_s: FloatArray
     return Value(slopes, support(times_s, rate_per_s, slopes))
 
 
-def _speed(view: View, machines: Machines, times_s: FloatArray, tau: float) -> FloatArray | None:
+def _speed(
+    view: View, machines: Machines, times_s: FloatArray, left: FloatArray, tau: float
+) -> FloatArray | None:
     """``(n, C)`` the part of a run in which a job gets on, the rest being reconfiguration.
 
     A job that has run before and is not left as it is loses the delay once, over a run of two mean
@@ -209,7 +215,7 @@ def _speed(view: View, machines: Machines, times_s: FloatArray, tau: float) -> F
     delay_s: float = getattr(view, "reconfiguration", 0.0)
     if not delay_s:
         return None
-    run_s = np.minimum(view.remaining[:, None] * times_s, 2.0 * tau)
+    run_s = np.minimum(left[:, None] * times_s, 2.0 * tau)
     speed: FloatArray = np.where(view.has_started[:, None], run_s / (run_s + delay_s), 1.0)
     speed[~np.isfinite(times_s)] = 1.0
     fixed = view.cluster.node_type_of

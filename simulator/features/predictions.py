@@ -146,8 +146,15 @@ class LearnedTimes(PredictedTimes):
 
     It corrects the remaining work that policies see (`View.remaining`), in units of the predicted work.
     Times are residual times for every policy: remaining work times predicted time. So the correction
-    reaches each of them, those too that read the times once.
+    reaches each of them, those too that read the times once. ``view.learned`` tells a policy that corrects
+    times by itself.
     """
+
+    name = "learned"
+
+    def seen(self, controller: Controller) -> bool:
+        """True: what remains is corrected."""
+        return True
 
     def attach(self, simulation: Simulation) -> None:
         """Begin with the predictions as they are."""

@@ -231,13 +231,13 @@ def table_of(workload: Workload, cluster: Cluster) -> np.ndarray:
 
 
 class Blind:
-    """foresight that is not shown the delay."""
+    """foresight that is not shown the delay, and takes times as they are told."""
 
     def __init__(self) -> None:
         self.inner = make_policy("foresight")
 
     def decide(self, view: View) -> Decision:
-        return self.inner.decide(view.showing(seen={}))
+        return self.inner.decide(view.showing(seen={"learned": True}))
 
 
 def test_decisions_may_take_time():
@@ -257,7 +257,7 @@ def test_the_dual_is_concave_and_its_peak_is_found():
         def decide(self, view: View) -> Decision:
             rows = statistics.update(view)
             grid.update(statistics.times_s, statistics.weight_per_s)
-            demand = statistics.demand(view, rows, 0.5, 3.0)
+            demand = statistics.demand(view, rows, view.remaining, 0.5, 3.0)
             slopes = slopes_of(statistics.weight_per_s[demand.rows])
             for deferral in (True, False):
                 seen.extend(grid.dual(demand, slopes, 0.9, deferral))
@@ -339,7 +339,7 @@ def test_who_wants_node_time_by_hand():
     class Spy:
         def decide(self, view: View) -> Decision:
             rows = statistics.update(view)
-            seen.append(statistics.demand(view, rows, 0.5, 2.0))
+            seen.append(statistics.demand(view, rows, view.remaining, 0.5, 2.0))
             idle = view.now_s < 40.0
             return Decision([]) if idle else make_policy("fifo").decide(view)
 
@@ -373,11 +373,11 @@ def test_a_move_is_paid_over_two_mean_gaps_or_to_the_end_by_hand():
     view = SimpleNamespace(
         reconfiguration=10.0,
         jobs=np.array([0, 1, 2]),
-        remaining=np.array([1.0, 0.5, 1.0]),
         has_started=np.array([True, True, False]),
         running={1: (Placement(1, 0, 1, node_type=0),)},
         cluster=SimpleNamespace(node_type_of=None),
     )
     machines = SimpleNamespace(config_type=np.array([0, 0]), config_gpus=np.array([1, 2]))
-    speed = _speed(view, machines, np.array([[1000.0, 80.0]] * 3), 50.0)
+    left = np.array([1.0, 0.5, 1.0])
+    speed = _speed(view, machines, np.array([[1000.0, 80.0]] * 3), left, 50.0)
     assert speed.ravel().tolist() == pytest.approx([100 / 110, 80 / 90, 1, 40 / 50, 1, 1])
