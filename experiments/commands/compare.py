@@ -37,7 +37,8 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="POLICY",
-            help=f"{POLICY} Once for each; the others are compared with the first. Default: all that can run.",
+            help=f"{POLICY} Once for each; the others are compared with the first. Default: all that can run; "
+            "all beside others means the same.",
         ),
     ] = None,
     metric: Annotated[
@@ -75,7 +76,11 @@ def compare(
         str | None, typer.Option(help="Format of the jobs. Default: the one that is recognised.")
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(help="A run that takes longer, in seconds, is ended.")
+        float | None,
+        typer.Option(
+            help="A run that takes longer, in seconds, is ended, and its policy left out. Default: 60 for all policies, "
+            "else none."
+        ),
     ] = None,
     workers: Workers = None,
     dask: Dask = None,

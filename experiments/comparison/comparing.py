@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.comparison.answer import Comparison
-from experiments.comparison.entrants import GIVEN, Entrant, Excluded, Field, name_of
+from experiments.comparison.entrants import ALL, GIVEN, Entrant, Excluded, Field, name_of, wants_all
 from experiments.comparison.estimating import OF_A_RUN, estimates, ranks, runs_table
 from experiments.comparison.metrics import CPU, DEFAULTS
 from experiments.comparison.plan import (
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from experiments.sweep.store import Store
     from simulator.model.contract import PolicyLike
 
+LIMIT_S = 60.0
+"""Seconds for a run where all policies are compared: some are made for a few jobs."""
+
 
 def compare(
     source: str | Path | Scenario | Sequence[str | Path],
@@ -65,14 +68,15 @@ def compare(
     ----------
     source : scenarios or files of jobs, or a `Scenario`; its own policy and seed are replaced.
     policies : ``NAME`` or ``NAME:OPTION=VALUE,OPTION=VALUE``, or objects with ``decide(view)``, or such
-        functions; the first is what the others are compared with. None: all that can run.
+        functions; the first is what the others are compared with. None: all that can run, as ``all`` beside others.
     metrics : scalars of ``summary.json``; the first one ranks. None: `DEFAULTS`.
     over : ``KEY=a,b,c`` each: the comparison at each value of a key of the scenario, all combinations.
     settings : ``KEY=VALUE`` each, of any key of the scenario.
     draws, precision, block_jobs : see `Plan`.
     store : run database, whose finished runs are not made again; None: all runs are made in this process.
     kind : format of files of jobs; None: the one that is recognised.
-    options : of `experiments.sweep.runner.run_tasks`: workers, time_limit_s, dask.
+    options : of `experiments.sweep.runner.run_tasks`: workers, time_limit_s (of all policies `LIMIT_S` by default,
+        where there is a store), dask.
 
     Raises
     ------
@@ -83,6 +87,8 @@ def compare(
     plan.check()
     cells = list(cells_of(source, plan, over, settings, kind))
     name = ", ".join(dict.fromkeys(str(one) for one in sources_of(source)))
+    if wants_all(plan.policies) and store is not None and options.get("time_limit_s") is None:
+        options["time_limit_s"] = LIMIT_S
     return _compared(name, cells, plan, Runs(name, store, progress, **options))
 
 
@@ -101,7 +107,7 @@ def compare_scenario(
 
 
 def _compared(name: str, cells: Sequence[Cell], plan: Plan, runs: Runs) -> Comparison:
-    own = name_of(plan.policies[0]) if plan.policies else ""
+    own = next((name_of(one) for one in plan.policies if one != ALL), "")
     with closing(runs):
         made, excluded = _made(cells, plan, runs)
     if not made:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from simulator import Policy
     from simulator.model.contract import PolicyLike
 
+ALL = "all"
+"""In place of a policy: every one that is not named and can run."""
 GIVEN = "as given"
 VIEWS = {"speedup": "elastic", "demand": "fixed demand", "speedup_curve": "shares of a pool"}
 """The view that a key of ``[adapt]`` makes."""
@@ -67,11 +69,11 @@ class Field:
 
 
 def field_of(scenario: Scenario, policies: Sequence[str | PolicyLike]) -> Field:
-    """The policies on the jobs of a scenario; all that there are where none is named.
+    """The policies on the jobs of a scenario; all that there are where none is named, or `ALL`.
 
     Parameters
     ----------
-    policies : ``NAME`` or ``NAME:OPTION=VALUE,..``, or objects with ``decide(view)`` or such functions.
+    policies : ``NAME`` or ``NAME:OPTION=VALUE,..``, or objects with ``decide(view)`` or such functions; `ALL`.
 
     Raises
     ------
@@ -80,24 +82,25 @@ def field_of(scenario: Scenario, policies: Sequence[str | PolicyLike]) -> Field:
     """
     from experiments.scenario.options import parse_policy
 
-    asked = {name_of(policy): policy for policy in policies}
+    with_all = wants_all(policies)
+    asked = {name_of(policy): policy for policy in policies if policy != ALL}
     parsed = {label: parse_policy(p) for label, p in asked.items() if isinstance(p, str)}
     for label, (name, options) in parsed.items():
         _check(label, _under(scenario, name, options))
     bases = dict.fromkeys(name for name, _ in parsed.values())
-    names = list(bases) if policies else None
-    found = {fit.policy: fit for fit in fits(scenario, names)} if parsed or not policies else {}
+    names = None if with_all else list(bases)
+    found = {fit.policy: fit for fit in fits(scenario, names)} if parsed or with_all else {}
     added = _for_all(found.values())
     if added and (with_more := with_keys(scenario, added)) is not None:
         scenario = with_more
         found = {fit.policy: fit for fit in fits(scenario, names)}
     notes = [f"added to the jobs of all policies: {', '.join(added)} ([adapt])"] if added else []
-    if not policies:
-        parsed = {name: (name, {}) for name in found}
-        if scenario.policy_options:
+    if with_all:
+        parsed = {name: (name, {}) for name in found} | parsed
+        if scenario.policy_options and scenario.policy not in asked:
             parsed[scenario.policy] = (scenario.policy, scenario.policy_options)
     entrants, excluded = [], []
-    for label in asked or parsed:
+    for label in dict.fromkeys([*asked, *parsed]):
         if label not in parsed:
             entrants.append(Entrant(label, GIVEN, scenario, cast("Policy", asked[label])))
             continue
@@ -108,6 +111,11 @@ def field_of(scenario: Scenario, policies: Sequence[str | PolicyLike]) -> Field:
         else:
             entrants.append(Entrant(label, view_of(fit), _under(fit.scenario, name, options)))
     return Field(tuple(entrants), tuple(excluded), tuple(notes))
+
+
+def wants_all(policies: Sequence[str | PolicyLike]) -> bool:
+    """Whether every policy that can run is asked for."""
+    return not policies or ALL in [p for p in policies if isinstance(p, str)]
 
 
 def name_of(policy: str | PolicyLike) -> str:

@@ -14,6 +14,7 @@ from experiments.comparison.metrics import CPU
 from experiments.sweep import runner
 from experiments.sweep.store import Store, store_to_write
 from experiments.sweep.sweep import sweep
+from policies.serving import serve
 from simulator import Decision, View
 from simulator.errors import InputError
 from simulator.theory import mmc_mean_response_s
@@ -160,6 +161,34 @@ def test_without_policies_all_that_can_run(tmp_path):
     minus = set(found.table["minus"]) - {""}
     assert len(minus) <= 2  # of the metric, and of the CPU time of decisions
     assert means(found).loc[list(minus), "mean"].min() == means(found).loc[best, "mean"]
+
+
+def test_all_beside_a_policy_of_ones_own(tmp_path):
+    """The first is what the others are compared with; nobody comes twice, and "all" is no policy."""
+
+    def last_first(view: View) -> Decision:
+        return serve(view, [*reversed(view.jobs.tolist())])
+
+    found = compare(scenario(tmp_path, jobs=20), [last_first, "fifo-strict", "all"], draws=2)
+    named = found.runs["policy"].unique().tolist()
+    assert named[:2] == ["last_first", "fifo-strict"]
+    assert {"srpt", "easy-backfill"} < {*named}
+    assert "all" not in {*named, *found.excluded["policy"]}
+    assert found.base == "last_first"
+
+
+def test_a_policy_that_takes_too_long_stops_nothing_else(tmp_path, monkeypatch):
+    """Where all are asked for, each run has a limit; where policies are named it has none."""
+    seen = []
+    monkeypatch.setattr(
+        runner, "run_tasks", lambda tasks, store, **options: seen.append(options) or 1 / 0
+    )
+    for number, (asked, limit) in enumerate(
+        [([], {}), (["fifo", "all"], {}), (["fifo"], {}), ([], {"time_limit_s": 5.0})]
+    ):
+        with store_to_write(tmp_path / str(number)) as store, pytest.raises(ZeroDivisionError):
+            compare(scenario(tmp_path, jobs=20), asked, store=store, **limit)
+    assert [options.get("time_limit_s") for options in seen] == [60.0, 60.0, None, 5.0]
 
 
 def test_over_a_key_and_several_files(tmp_path):
