@@ -83,6 +83,7 @@ METRICS = {
         *(Metric(name, words, "s") for name, words in _times().items()),
         Metric("makespan_s", "makespan", "s"),
         Metric("mean_slowdown", "mean slowdown"),
+        Metric("mean_bounded_slowdown", "mean bounded slowdown"),
         Metric("p95_slowdown", "p95 slowdown"),
         Metric("p99_slowdown", "p99 slowdown"),
         Metric("jain_slowdown", "Jain's index of the slowdowns", better="more"),

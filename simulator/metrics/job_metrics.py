@@ -25,6 +25,10 @@ def finish_time_fairness(record: RunRecord) -> FloatArray:
         return np.asarray(stay / (record.ideal_s * np.maximum(1.0, inside / stay)))
 
 
+SHORTEST_S = 10.0
+"""Shorter jobs count as so long in the bounded slowdown (Feitelson and Rudolph, JSSPP 1998)."""
+
+
 def beyond(q: float, count: int) -> int:
     """Number of jobs, of so many, that lie at or beyond their ``q``-quantile (`numpy.quantile`): on these it rests."""
     return max(1, count - 1 - math.floor(q * (count - 1)))
@@ -34,12 +38,14 @@ def fairness_summary(record: RunRecord) -> dict[str, float | int | None]:
     """Slowdown, tail of the wait and fairness, for ``summary.json``; None where there is no number."""
     served = record.served()
     slowdown = (record.jct_s / record.ideal_s)[served]
+    bounded = np.maximum(record.jct_s / np.maximum(record.ideal_s, SHORTEST_S), 1.0)[served]
     rho, wait_s = finish_time_fairness(record)[served], record.wait_s[served]
     total_wait_s = record.total_wait_s[served]
     with np.errstate(divide="ignore"):  # a job may be shorter than the clock resolves
         speed = 1 / slowdown
     values = {
         "mean_slowdown": float(slowdown.mean()),
+        "mean_bounded_slowdown": float(bounded.mean()),
         "p95_slowdown": float(np.quantile(slowdown, 0.95)),
         "p99_slowdown": float(np.quantile(slowdown, 0.99)),
         "p95_wait_s": float(np.quantile(wait_s, 0.95)),

@@ -356,6 +356,14 @@ def test_slowdown_tails_and_fairness_of_jobs_in_a_row():
     assert {name: found[name] for name in expected} == pytest.approx(expected)
 
 
+def test_slowdown_of_short_jobs_is_bounded():
+    """A second and 50 s behind each other: 51 / 50 for the second; the third, of 1 s, waits 51 s: 52 / 10. The first
+    has (0 + 1) / 10, which counts as 1."""
+    found = run(fixed([0] * 3, [1, 50, 1]), nodes()).summary()
+    assert found["mean_bounded_slowdown"] == pytest.approx((1 + 51 / 50 + 52 / 10) / 3)
+    assert found["mean_slowdown"] == pytest.approx((1 + 51 / 50 + 52) / 3)
+
+
 def test_jobs_that_wait_and_run_over_time():
     """Two GPUs. j0 of both runs until 10 s; j1 and j2 then, j2 until 15 s; j3 from 30 s on."""
     result = run(fixed([0, 2, 4, 30], [10, 10, 5, 5], [2, 1, 1, 1]), nodes(2))
