@@ -17,6 +17,7 @@ from typing import Literal
 from simulator.errors import InputError
 from simulator.model.workload import Workload
 from simulator.plugins import installed, table_of
+from simulator.workloads.acme_like import AcmeLikeJobs
 from simulator.workloads.andreas import AndreasJobs
 from simulator.workloads.authors import InstanceJobs
 from simulator.workloads.cells import beginning
@@ -25,6 +26,7 @@ from simulator.workloads.elasticflow import ElasticflowJobs
 from simulator.workloads.gavel import TrainingJobs
 from simulator.workloads.gavel_like import GavelLikeJobs
 from simulator.workloads.hierarchical import HierarchicalJobs
+from simulator.workloads.lublin import LublinJobs
 from simulator.workloads.openb import OpenbLikeJobs
 from simulator.workloads.openb_trace import OpenbJobs
 from simulator.workloads.poisson import PoissonJobs
@@ -39,7 +41,7 @@ GROUP = "schedlab.workloads"
 
 KINDS: tuple[type[WorkloadTable], ...] = (
     HierarchicalJobs, InstanceJobs, PoissonJobs, ElasticJobs, SynergyJobs, AndreasJobs, PhillyLikeJobs,
-    OpenbLikeJobs, OpenbJobs, *FORMATS, TrainingJobs, GavelLikeJobs, PolluxJobs, ElasticflowJobs,
+    LublinJobs, AcmeLikeJobs, OpenbLikeJobs, OpenbJobs, *FORMATS, TrainingJobs, GavelLikeJobs, PolluxJobs, ElasticflowJobs,
 )  # fmt: skip
 """The kinds that are here."""
 
