@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
@@ -12,9 +12,10 @@ import numpy.typing as npt
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster, FloatArray, NodeType
 from simulator.model.performance import FixedDuration, TimeTable
-from simulator.model.places import Places, types_of
+from simulator.model.places import BETWEEN, Places, types_of
 from simulator.model.tolerances import CAPACITY
 from simulator.model.workload import ELASTIC, Workload
+from simulator.workloads.gpu_types import known_gpu_type
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -96,14 +97,19 @@ def sized(workload: Workload, cluster: Cluster, rule: Literal["leave-out", "clip
 def with_known_types(workload: Workload, cluster: Cluster) -> Workload:
     """The jobs without the types of GPU that they ask for where these leave no choice: one type, or none of theirs.
 
-    A note counts those that get GPUs of another type.
+    Types are spelt as the machines spell them: "nvidia_a100" is "A100". A note counts jobs that get GPUs of another type.
     """
-    have = {node_type.gpu_type.lower() for node_type in cluster.node_types}
-    other = [bool(text) and not types_of(text) & have for text in workload.gpu_types]
-    if not any(workload.gpu_types) or (len(have) > 1 and not any(other)):
+    if not any(workload.gpu_types):
         return workload
+    have = {node_type.gpu_type.lower() for node_type in cluster.node_types}
+    spelt = {
+        text: frozenset().union(*(_of_type(name, have) for name in types_of(text)))
+        for text in {*workload.gpu_types}
+    }
+    other = [bool(text) and not spelt[text] & have for text in workload.gpu_types]
+    as_here = {t: t if spelt[t] == types_of(t) else BETWEEN.join(sorted(spelt[t])) for t in spelt}
     texts = [
-        "" if is_other or len(have) == 1 else text
+        "" if is_other or len(have) == 1 else as_here[text]
         for text, is_other in zip(workload.gpu_types, other, strict=True)
     ]
     # Of jobs with a duration on the type that they ask for, the rate on other GPUs is told elsewhere.
@@ -112,6 +118,13 @@ def with_known_types(workload: Workload, cluster: Cluster) -> Workload:
     note = f"workload: {count} jobs ask for a type of GPU that no node has, here they take any"
     workload = replace(workload, gpu_types=texts)
     return workload.noted(note) if count else workload
+
+
+def _of_type(name: str, have: Collection[str]) -> frozenset[str]:
+    """The machines' types that a type is by any of its spellings; itself where it is none of them."""
+    if name in have or not (known := known_gpu_type(name)):
+        return frozenset({name})
+    return frozenset(each for each in have if known_gpu_type(each) == known) or frozenset({name})
 
 
 def _larger(workload: Workload, cluster: Cluster) -> BoolArray:

@@ -146,6 +146,17 @@ def written(folder: Path, *lines: str) -> Path:
     return path
 
 
+def test_types_are_known_by_any_spelling() -> None:
+    """The machines say H100 and A100; "nvidia_a100" and "a100-sxm4-80gb" are A100s, and tpu is neither."""
+    asked = ["nvidia_a100", "A100|h100", "H100-SXM5-80GB", "tpu", "", "h100"]
+    have = Cluster((NodeType("a", "A100", 8), NodeType("h", "H100", 8)), 2, node_type_of=(0, 1))
+    known = with_known_types(jobs(*((1, 0, types) for types in asked)), have)
+    assert known.gpu_types == ("a100", "A100|h100", "h100", "", "", "h100")
+    assert [note for note in known.notes if "type of GPU" in note] == [
+        "workload: 1 jobs ask for a type of GPU that no node has, here they take any"
+    ]
+
+
 def test_columns_of_a_table(tmp_path: Path) -> None:
     path = written(
         tmp_path,
