@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from experiments.analysis.shortage import MOST_NAMED, Shortages, span_text
+from experiments.analysis.shortage import MOST_NAMED, Shortages, span_text, tenant_column
 from experiments.scenario.reading import read_run, read_run_table
 from simulator.errors import InputError
 from simulator.metrics.decision_table import RESERVED
@@ -50,11 +50,14 @@ def explain(folder: Path, job_id: str, where: Mapping[str, str] | None = None) -
     short = Shortages.of(folder, job, own, run)
     noted = _Noted.of(folder, int(own["node"].iloc[0]) if len(own) else None, machines)
     lines = [f"{_time(arrival)}: submitted."]
-    since = arrival
+    since, last, by = arrival, own.head(0), tenant_column(folder, job)
     for _, part in own.groupby("start_s"):
         begin, end = float(part["start_s"].iloc[0]), float(part["end_s"].max())
         if begin > since:
+            if since > arrival:
+                lines += _taken(since, last, shares)
             lines.append(_wait(job_id, since, begin, jobs, shares))
+            lines += [] if by is None else _tenants(job, by, since, jobs, shares)
             lines += short.lines(since, begin) if short is not None else []
             lines += noted.passing(since, begin)
         places = ", ".join(
@@ -63,7 +66,7 @@ def explain(folder: Path, job_id: str, where: Mapping[str, str] | None = None) -
         )
         lines.append(f"{_time(begin)}: starts on {places}, for {span_text(end - begin)}.")
         lines += noted.starting(begin)
-        since = end
+        since, last = end, part
     done = float(job["completion_s"])
     status = str(job.get("status", "done"))
     status = FORMER.get(status, status)
@@ -174,6 +177,31 @@ def _wait(job_id: str, since: float, until: float, jobs: pd.DataFrame, shares: p
         if before:
             text += f"; {_jobs(len(before))} waited before it: {_named(before)}"
     return text + "."
+
+
+def _taken(at_s: float, own: pd.DataFrame, shares: pd.DataFrame) -> list[str]:
+    """Jobs that start on the nodes that a job leaves, at the same time."""
+    begun = shares[(shares["start_s"] == at_s) & shares["node"].isin(own["node"])]
+    held = (
+        begun[begun["job_id"] != own["job_id"].iloc[0]].groupby("job_id", sort=False)["gpus"].sum()
+    )
+    if held.empty:
+        return []
+    named = [f"{name} ({gpus:g} GPU{'' if gpus == 1 else 's'})" for name, gpus in held.items()]
+    return [f"{_time(at_s)}: stops; on its nodes {_jobs(len(named), 'start')}: {_named(named)}."]
+
+
+def _tenants(
+    job: pd.Series[Any], by: str, at_s: float, jobs: pd.DataFrame, shares: pd.DataFrame
+) -> list[str]:
+    """GPUs of each tenant when a wait begins, where there are several."""
+    now = shares[(shares["start_s"] <= at_s) & (shares["end_s"] > at_s)]
+    held = now["gpus"].groupby(now["job_id"].map(jobs.set_index("job_id")[by])).sum()
+    own, others = str(job[by]), [str(name) for name in jobs[by].unique() if name != job[by]]
+    if not others:
+        return []
+    rest = _named([f"{name} {held.get(name, 0):g}" for name in others])
+    return [f"  Its tenant {own} holds {held.get(job[by], 0):g} GPUs then, {rest}."]
 
 
 def _named(names: Sequence[str]) -> str:

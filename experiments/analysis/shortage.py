@@ -393,13 +393,22 @@ def _quota(folder: Path, job: pd.Series[Any], jobs: pd.DataFrame) -> Quota | Non
     if not (summary.exists() and read_run_json(summary).get("held_jobs") and path.exists()):
         return None
     tenants = read_run_table(path, ("tenant",), ())
-    for by in ("vc", "user"):
-        if by in job and str(job[by]) in set(tenants["tenant"]) and "quota" in tenants:
-            name = str(job[by])
-            limit = _number(tenants.loc[tenants["tenant"] == name, "quota"].iloc[0], path)
-            theirs = jobs.loc[jobs[by].astype(str) == name, "job_id"].astype(str)
-            return Quota(name, limit, frozenset(theirs)) if np.isfinite(limit) else None
-    return None
+    by = tenant_column(folder, job)
+    if by is None or "quota" not in tenants:
+        return None
+    name = str(job[by])
+    limit = _number(tenants.loc[tenants["tenant"] == name, "quota"].iloc[0], path)
+    theirs = jobs.loc[jobs[by].astype(str) == name, "job_id"].astype(str)
+    return Quota(name, limit, frozenset(theirs)) if np.isfinite(limit) else None
+
+
+def tenant_column(folder: Path, job: pd.Series[Any]) -> str | None:
+    """Column of jobs.csv that names the tenants; None: the run has none."""
+    path = folder / "tenants.csv"
+    if not path.exists():
+        return None
+    names = set(read_run_table(path, ("tenant",), ())["tenant"])
+    return next((by for by in ("vc", "user") if by in job and str(job[by]) in names), None)
 
 
 def _number(value: Any, path: Path) -> float:

@@ -11,6 +11,7 @@ from experiments.analysis.shortage import Shortages
 from experiments.replay import Recording, events_of, replay_folders
 from experiments.scenario.output import write_result
 from experiments.scenario.reading import read_run
+from policies import make_policy
 from policies.free_capacity import FreeCapacity
 from simulator import (
     Cluster,
@@ -259,6 +260,20 @@ def test_a_quota_and_a_strict_order(tmp_path):
     # Under backfilling c starts at once.
     told = story(tmp_path / "backfill", nodes(8), jobs, "c", "fifo-backfill")
     assert not any("head of the queue" in line for line in told)
+
+
+def test_who_took_the_gpus_and_what_tenants_hold(tmp_path):
+    """Four GPUs. The tenant x has all of them for 10 s; then y's c and d want two each, and b has to give way."""
+    jobs = fixed(["a", "b", "c", "d"], [100.0, 90.0, 30.0, 30.0], [2, 2, 1, 1], [0, 0, 10, 10],
+                 vc=["x", "x", "y", "y"])  # fmt: skip
+    policy = make_policy("fair-share", preemptive=True)
+    told = story(tmp_path / "run", nodes(4), jobs, "b", policy, tenants_of(jobs))
+    assert told[1:5] == [
+        "0 s: starts on 2 GPUs of node 0, for 10 s.",
+        "10 s: stops; on its nodes 2 jobs start: c (1 GPU), d (1 GPU).",
+        "10 s: waits 30 s; 2 jobs start meanwhile, of which 2 came later: c, d.",
+        "  Its tenant x holds 2 GPUs then, y 2.",
+    ]
 
 
 @pytest.mark.parametrize("policy", ["easy-backfill", "conservative-backfill"])
