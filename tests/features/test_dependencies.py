@@ -57,6 +57,17 @@ def test_fields_17_and_18_of_swf(tmp_path: Path) -> None:
     assert result.jobs_table()["arrival_s"].tolist() == [0, 130, 500, 501]
 
 
+def test_think_times_count_to_the_second() -> None:
+    """a ends at 10 s; b comes 2 s later, c a quarter of a second after b's end."""
+    after: list[list[Dependency]] = [
+        [],
+        [Dependency("a", 2.0, False)],
+        [Dependency("b", 0.25, False)],
+    ]
+    jobs = chain(*after, submit_s=[0.0, 1.0, 2.0], duration_s=[10.0, 5.0, 1.0])
+    assert run(jobs).first_start_s.tolist() == [0.0, 12.0, 17.25]
+
+
 def test_a_table_names_those_before(tmp_path: Path) -> None:
     path = written(
         tmp_path,

@@ -8,7 +8,7 @@ from simulator import Decision, Placement, View, simulate
 from simulator.features.colocation import colocation_of
 from simulator.statistics import student
 from simulator.theory import erlang_a
-from tests.core.jobs import fixed, nodes, sharing
+from tests.core.jobs import fixed, nodes, run, sharing
 
 COUNT, REPLICATIONS = 1500, 12
 
@@ -37,6 +37,14 @@ def test_processor_sharing_by_colocation():
         means.append(run.jct_s[200:].mean())
     found = student(means, 0.99)
     assert found.lower <= 10 / (1 - load) <= found.upper
+
+
+def test_a_place_that_a_job_leaves_is_looked_at_at_once():
+    """Four GPUs, of which three are held for 100 s. The head of the queue wants two; it leaves at 11 s, its patience of
+    10 s over. Behind it one GPU is enough: the job starts then, not at the next end."""
+    work = fixed([0, 1, 2], [100, 50, 50], [3, 2, 1], patience_s=[np.inf, 10.0, np.inf])
+    found = run(work, nodes(4), "fifo-strict").first_start_s
+    assert found.tolist() == pytest.approx([0.0, np.nan, 11.0], nan_ok=True)
 
 
 @pytest.mark.parametrize(("servers", "patience_s"), [(1, 10.0), (3, 5.0)])
