@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from experiments.comparison.answer import Comparison, latex_of, sheet_of, text_of, words_of
-from experiments.comparison.estimating import estimates, ranks
+from experiments.comparison.estimating import best_of, estimates, ranks, values_of
 from experiments.comparison.metrics import digits, metric_of
 from experiments.comparison.pictures import key_words, pictures_of
 from tests.command import done, refused
@@ -27,6 +27,31 @@ def made(values: dict[str, list[float]], metric="mean_jct_s", more=None, **colum
     return Comparison(
         "jobs.csv", tuple(metrics), (), "", runs, table, ranked, bounds, excluded, ("told",), "USD"
     )
+
+
+def drawn(first: float, *others: float) -> pd.DataFrame:
+    """Runs of a trace and of 40 traces drawn from it: b always takes 10, a as is said, the last of ``others`` to the end."""
+    times = [first, *others, *[others[-1]] * (40 - len(others))]
+    rows = [
+        {"policy": name, "view": "as given", "seed": draw, "draw": draw, "random": True, "mean_jct_s": value}
+        for draw, a in enumerate(times)
+        for name, value in (("a", a), ("b", 10.0))
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_the_interval_of_a_rank_is_of_ranks_that_there_were():
+    """On one of 40 drawn traces a is first, on the others second: its rank is 2, from 1 to 2, nothing in between."""
+    found = ranks(drawn(12.0, 8.0, 12.0), [], ["mean_jct_s"]).set_index("policy")
+    assert found.loc["a", ["rank", "lower", "upper"]].tolist() == [2, 1, 2]
+    assert found.loc["b", ["rank", "lower", "upper"]].tolist() == [1, 1, 1]
+
+
+def test_the_best_on_a_trace_is_the_best_on_the_trace_itself():
+    """Not on a trace that is drawn from it."""
+    runs = drawn(9.0, 12.0)
+    assert best_of(values_of(runs, "mean_jct_s"), "mean_jct_s") == "a"
+    assert best_of(values_of(drawn(12.0, 9.0), "mean_jct_s"), "mean_jct_s") == "b"
 
 
 HOURS = [3600.0 * hours for hours in (1.9, 2.0, 2.1, 1.95, 2.05)]

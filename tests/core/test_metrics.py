@@ -24,6 +24,7 @@ from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.tenants import tenants_of
 from simulator.laws import Deterministic
 from simulator.metrics.job_metrics import beyond, finish_time_fairness
+from simulator.metrics.operator_metrics import operator_summary
 from simulator.metrics.timeline import stretches
 from simulator.statistics import jain
 from simulator.workloads.plain_csv import CsvJobs
@@ -362,6 +363,13 @@ def test_slowdown_of_short_jobs_is_bounded():
     found = run(fixed([0] * 3, [1, 50, 1]), nodes()).summary()
     assert found["mean_bounded_slowdown"] == pytest.approx((1 + 51 / 50 + 52 / 10) / 3)
     assert found["mean_slowdown"] == pytest.approx((1 + 51 / 50 + 52) / 3)
+
+
+def test_effective_training_ratio_counts_gpus():
+    """Four GPUs. A job of one runs for 10 s; after 5 s one of four, 2 s long, takes them all: (10 + 4 x 2) / (12 + 4 x 2)."""
+    result = run(fixed([0, 5], [10, 2], [1, 4]), nodes(4), "srpt")
+    assert result.completion_s.tolist() == [12, 7]
+    assert operator_summary(result)["effective_training_ratio"] == pytest.approx(18 / 20)
 
 
 def test_jobs_that_wait_and_run_over_time():

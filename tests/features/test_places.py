@@ -140,6 +140,16 @@ def test_types_that_leave_no_choice() -> None:
     assert (one.gpu_types, one.notes[0][:16]) == (("",) * 4, "workload: 2 jobs")
 
 
+def test_a_type_that_is_there_is_not_another_of_its_spellings() -> None:
+    """Machines that are told apart as a100 and NVIDIA-A100 stay so; a third spelling will do on both."""
+    asked = ["a100", "nvidia-a100", "Tesla A100"]
+    have = Cluster(
+        (NodeType("a", "a100", 8), NodeType("h", "NVIDIA-A100", 8)), 2, node_type_of=(0, 1)
+    )
+    known = with_known_types(jobs(*((1, 0, types) for types in asked)), have)
+    assert known.gpu_types == ("a100", "nvidia-a100", "a100|nvidia-a100")
+
+
 def written(folder: Path, *lines: str) -> Path:
     path = folder / "jobs.txt"
     path.write_text("\n".join(lines) + "\n")

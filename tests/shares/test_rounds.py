@@ -293,6 +293,16 @@ def test_what_a_node_that_fails_had_not_done_is_taken_back():
     assert result.gpu_seconds.sum() > 11 * 600
 
 
+def test_a_job_does_again_what_a_failure_took_from_its_round():
+    """Steps of a second, rounds of 120 s. The first job ends at 250 s. The node fails at 400 s for 60 s, in the second round
+    of the other job, which goes on to 490 s: all its work is lost, also the 240 steps of two rounds. It takes 300 s anew."""
+    down = Outages(Deterministic(400.0), Deterministic(60.0), [(0,)])
+    jobs = jobs_of([250, 300], [1, 1], submit_s=[0.0, 250.0])
+    features = [Failures(outages=[down])]
+    result = run(jobs, 1, work=RoundWork(resume_s=0.0), features=features)
+    assert result.completion_s.tolist() == pytest.approx([250.0, 790.0])
+
+
 def test_shares_of_gpu_time():
     active = Active(
         np.ones((3, 1)), np.array([1, 1, 2]), np.array([2]), np.ones(3), np.ones(3), np.zeros(3)
