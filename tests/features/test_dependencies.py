@@ -58,7 +58,8 @@ def test_fields_17_and_18_of_swf(tmp_path: Path) -> None:
 
 
 def test_think_times_count_to_the_second() -> None:
-    """a ends at 10 s; b comes 2 s later, c a quarter of a second after b's end."""
+    """a ends at 10 s; b comes 2 s later, c a quarter of a second after b's end. A job that
+    comes a second after a's end waits for the other one, too."""
     after: list[list[Dependency]] = [
         [],
         [Dependency("a", 2.0, False)],
@@ -66,6 +67,8 @@ def test_think_times_count_to_the_second() -> None:
     ]
     jobs = chain(*after, submit_s=[0.0, 1.0, 2.0], duration_s=[10.0, 5.0, 1.0])
     assert run(jobs).first_start_s.tolist() == [0.0, 12.0, 17.25]
+    late = chain([], [Dependency("a", 2.0, False)], submit_s=[0.0, 11.0], duration_s=[10.0, 5.0])
+    assert run(late).first_start_s.tolist() == [0.0, 12.0]
 
 
 def test_a_table_names_those_before(tmp_path: Path) -> None:
