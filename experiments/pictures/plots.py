@@ -249,7 +249,7 @@ def log_ticks(ax: Axes, which: Literal["x", "y"] = "y") -> None:
     """A logarithmic axis of values with 1, 2, 5, 10, .. written out.
 
     Over less than a factor of 4 the ticks are spaced evenly instead, over less than 10 there are 1, 1.5, 2,
-    3, 5, 7; over more than 1,000, or below 0.001, they stay powers of ten.
+    3, 5, 7, over more than 100 1, 3, 10, ..; over more than 1,000, or below 0.001, they stay powers of ten.
     """
     axis: Any = ax.yaxis if which == "y" else ax.xaxis
     getattr(ax, f"set_{which}scale")("log")
@@ -257,7 +257,8 @@ def log_ticks(ax: Axes, which: Literal["x", "y"] = "y") -> None:
     if high / low < 4:
         axis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
     elif low >= 1e-3 and high / low < 1e3:
-        subs = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if high / low < 10 else (1.0, 2.0, 5.0)
+        wide = (1.0, 2.0, 5.0) if high / low < 100 else (1.0, 3.0)
+        subs = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if high / low < 10 else wide
         axis.set_major_locator(LogLocator(subs=subs))
     else:
         return
