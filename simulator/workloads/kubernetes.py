@@ -36,6 +36,7 @@ class KubernetesJobs(JsonTrace):
     reads = (
         InputColumn("kind", "", "Job or Workload", "text"),
         InputColumn("name", "", "namespace/name", "text", gives="job_id"),
+        InputColumn("owner", "", "job that a Kueue workload is of", "text", empty=""),
         InputColumn("creationTimestamp", "", "time of submission", "date", gives="submit_s"),
         InputColumn("start", "", "begin of the run", "date", empty=np.nan, gives="start_s"),
         InputColumn("end", "", "end of the run", "date", empty=np.nan, gives="end_s"),
@@ -66,9 +67,12 @@ class KubernetesJobs(JsonTrace):
         return [_row(item) for item in items if at(item, "kind") in ("Job", "Workload")]
 
     def table(self, raw: Table) -> Table:
-        """The jobs; a Kueue workload beside jobs is of one of them."""
-        jobs = (raw.frame["kind"] == "Job").to_numpy(dtype=bool)
-        return raw.keep(jobs | ~jobs.any(), "Kueue workloads beside the jobs that they are of")
+        """The jobs; a Kueue workload of a job that is there is that job."""
+        jobs = raw.frame["kind"] == "Job"
+        twice = ~jobs & raw.frame["owner"].isin(raw.frame["name"][jobs])
+        return raw.keep(
+            ~twice.to_numpy(dtype=bool), "Kueue workloads beside the jobs that they are of"
+        )
 
     def left_out(self, table: Table) -> Mapping[str, Any]:
         """Why a job has no run, the first reason that holds."""
@@ -83,11 +87,14 @@ def _row(item: Any) -> dict[str, str]:
     pods = _pods(spec)
     start, end = _run(item)
     space, priority = as_text(at(meta, "namespace")), at(spec, "priorityClassName")
+    owners = [o for o in each_at(meta, "ownerReferences") if at(o, "kind") == "Job"]
+    owner = as_text(at(owners[0], "name")) if owners else ""
     labels = at(meta, "labels")
     queue = labels.get("kueue.x-k8s.io/queue-name") if isinstance(labels, Mapping) else None
     limit = at(spec, "activeDeadlineSeconds") or at(spec, "maximumExecutionTimeSeconds")
     return {
         "kind": as_text(at(item, "kind")), "name": f"{space}/{as_text(at(meta, 'name'))}",
+        "owner": f"{space}/{owner}" if owner else "",
         "creationTimestamp": as_text(at(meta, "creationTimestamp")), "start": start, "end": end,
         "gpus": _total(pods, lambda name: name.endswith("/gpu")),
         "cpus": _total(pods, lambda name: name == "cpu"),

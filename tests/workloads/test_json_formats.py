@@ -114,8 +114,13 @@ def test_workloads_of_kueue(tmp_path: Path) -> None:
     assert (made.priority.tolist(), made.qos, made.vc) == ([100], ("high",), ("q",))
     job = item("j", {"template": asking("1")},
                {"startTime": at("10:00:00"), "completionTime": at("10:00:07")})  # fmt: skip
-    made = read(tmp_path, "kubernetes", {"kind": "List", "items": [workload, job]})
-    assert (made.job_id, seconds(made)) == (("team/j",), [7])
+    # One that is of a job of another kind, or of none in the file, is a job of its own.
+    owned = {name: item(name, spec, conditions(Admitted="10:00:00", Finished="10:03:00")) | {"kind": "Workload"}
+             for name in ("of-j", "of-ray")}  # fmt: skip
+    owned["of-j"]["metadata"]["ownerReferences"] = [{"kind": "Job", "name": "j"}]
+    owned["of-ray"]["metadata"]["ownerReferences"] = [{"kind": "RayJob", "name": "j"}]
+    made = read(tmp_path, "kubernetes", {"kind": "List", "items": [workload, job, *owned.values()]})
+    assert (made.job_id, seconds(made)) == (("team/w", "team/j", "team/of-ray"), [120, 7, 180])
     assert told(made) == ["1 Kueue workloads beside the jobs that they are of"]
 
 
