@@ -47,7 +47,7 @@ def from_slurm(conf: Path, qos: Path | None, jobs: str) -> Imported:
         named = [f"{p['partitionname']}={p.get('priorityjobfactor', '1')}" for p in partitions]
         made.set("policy_options", "partition_priority", " ".join(named), "PriorityJobFactor")
     if qos is not None:
-        _qos(made, qos)
+        _qos(made, qos, settings.get("preempttype", ("",))[0])
     made.unused += [_written(row) for row in rows if len(row) > 1 and row not in nodes]
     return made
 
@@ -212,8 +212,8 @@ def _order(made: Imported, conf: Path, settings: Row) -> None:
     made.unused += [f"{key}={value}" for key, value in left.items()]
 
 
-def _qos(made: Imported, path: Path) -> None:
-    """Priorities of the QOS; other columns are listed."""
+def _qos(made: Imported, path: Path, preempt_type: str) -> None:
+    """Priorities of the QOS, and which stops which; other columns are listed."""
     text = read_input(path, "sacctmgr -P show qos", MOST_CONFIG_BYTES).decode("utf-8", "replace")
     lines = [line.split("|") for line in text.splitlines() if line.strip()]
     header = [name.strip().lower() for name in lines[0]] if lines else []
@@ -229,8 +229,16 @@ def _qos(made: Imported, path: Path) -> None:
         made.set("policy_options", "qos_priority", named, f"Priority of {path}")
     else:
         made.unused.append(f"Priority of {path} (PriorityWeightQOS is 0)")
+    used = {"name", "priority"}
+    over = " ".join(f"{row['name']}={row['preempt']}" for row in rows if row.get("preempt"))
+    if over and preempt_type == "preempt/qos":
+        policy, because = made.keys[""]["policy"]
+        made.set("", "policy", f"{policy}@qos-preemption", f"{because}; PreemptType={preempt_type}")
+        made.set("policy_options", "qos-preemption.over", over, f"Preempt of {path}; work is kept")
+        made.unused.remove(f"preempttype={preempt_type}")
+        used.add("preempt")
     for column in header:
-        if column not in ("name", "priority") and any(row.get(column) for row in rows):
+        if column not in used and any(row.get(column) for row in rows):
             made.unused.append(f"column {column} of {path}")
 
 

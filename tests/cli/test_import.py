@@ -3,6 +3,7 @@
 import tomllib
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from tests.command import done, refused
@@ -83,6 +84,24 @@ def test_slurm(tmp_path):
         assert what in told, what
     done("run", "scenario.toml", cwd=tmp_path)
     assert "is there already" in refused("import", "slurm", "slurm.conf", cwd=tmp_path)
+
+
+def test_preemption_by_qos(tmp_path):
+    """b of QOS high stops a, which holds all 32 GPUs and goes on when b has ended."""
+    folder(tmp_path)
+    (tmp_path / "slurm.conf").write_text(f"{CONF}PreemptType=preempt/qos\nPreemptMode=REQUEUE\n")
+    (tmp_path / "qos.txt").write_text("Name|Priority|Preempt\nnormal|10|\nhigh|100|normal\n")
+    told = done("import", "slurm", "slurm.conf", "qos.txt", cwd=tmp_path).stdout
+    made = tomllib.loads((tmp_path / "scenario.toml").read_text())
+    assert made["policy"] == "conservative-backfill@qos-preemption"
+    assert made["policy_options"]["qos-preemption"] == {"over": "high=normal"}
+    assert "not used: preemptmode=REQUEUE" in told
+    assert "not used: preempttype" not in told
+    assert "not used: column preempt" not in told
+    done("run", "scenario.toml", "--out", "out", cwd=tmp_path)
+    table = pd.read_csv(tmp_path / "out" / "jobs.csv").set_index("job_id")
+    assert table["completion_s"].to_dict() == {"a": 99, "b": 10}
+    assert table["preemptions"].to_dict() == {"a": 1, "b": 0}
 
 
 def test_kueue(tmp_path):

@@ -124,5 +124,5 @@ def test_each_name_stands_in_one_module_with_requirements_that_exist():
         assert requirements_of(name), name
         assert describe(name).summary, name
     assert wrapper_names() == sorted(
-        ["@decision-trace", "@fractional", "@hysteresis", "@self-timed", "@tune"]
+        ["@decision-trace", "@fractional", "@hysteresis", "@qos-preemption", "@self-timed", "@tune"]
     )
