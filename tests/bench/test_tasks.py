@@ -1,12 +1,14 @@
 """Tasks: as they were frozen, run by the command, checked, and policies that see the future."""
 
 import hashlib
+import re
 
 import pandas as pd
 import pytest
 
 from experiments.bench import running, task
 from experiments.bench.check import check_schedule
+from experiments.comparison.metrics import METRICS
 from experiments.scenario import run as scenarios_run
 from experiments.scenario.build import build
 from experiments.scenario.run import run, summarise
@@ -120,3 +122,23 @@ def test_refusals(tmp_path):
     assert "expected both" in refused(
         "bench", "check", tmp_path, "--task", "philly-v1", "--policy", "sjf"
     )
+
+
+def test_the_choice_of_a_policy_has_the_numbers_of_the_tables():
+    """docs/workloads.md: each `POLICY` of a row comes with its ratio and interval, in the order of the row."""
+    page = (ROOT / "docs" / "workloads.md").read_text("utf-8")
+    rows = re.findall(r"^\| [^|]*\(`(\w+-v1)`: ([^)]*)\) \| ([^|]*) \| ([^|]*) \|$", page, re.M)
+    assert len(rows) == 7
+    for name, words, taken, why in rows:
+        table = pd.read_csv(ROOT / "results" / "bench" / name / "table.csv")
+        metric = next(m for m in METRICS.values() if m.words == words).name
+        own = table[table["metric"] == metric].set_index("policy")
+        named = [p for p in re.findall(r"`([^`]+)`", f"{taken} {why}") if p in own.index]
+        told = re.findall(r"\d+\.\d\d \(\d+\.\d\d to \d+\.\d\d\)", why)
+        numbers = own[["ratio", "lower", "upper"]]
+        expected = [
+            f"{ratio:.2f} ({low:.2f} to {high:.2f})"
+            for ratio, low, high in numbers.loc[named].itertuples(index=False)
+        ]
+        assert told
+        assert [text for text in expected if text in told] == expected[: len(told)], name
