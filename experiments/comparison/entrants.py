@@ -81,15 +81,17 @@ def field_of(scenario: Scenario, policies: Sequence[str | PolicyLike]) -> Field:
         A policy that is named does not exist, or its options are wrong.
     """
     from experiments.scenario.options import parse_policy
+    from policies import composed_names, policy_names
 
     with_all = wants_all(policies)
     asked = {name_of(policy): policy for policy in policies if policy != ALL}
     parsed = {label: parse_policy(p) for label, p in asked.items() if isinstance(p, str)}
     for label, (name, options) in parsed.items():
         _check(label, _under(scenario, name, options))
-    bases = dict.fromkeys(name for name, _ in parsed.values())
-    names = None if with_all else list(bases)
-    found = {fit.policy: fit for fit in fits(scenario, names)} if parsed or with_all else {}
+    names = [name for name, _ in parsed.values()]
+    if with_all:
+        names += [*policy_names(), *composed_names(), scenario.policy]
+    found = {fit.policy: fit for fit in fits(scenario, names)} if names else {}
     added = _for_all(found.values())
     if added and (with_more := with_keys(scenario, added)) is not None:
         scenario = with_more

@@ -17,6 +17,7 @@ from experiments.sweep.sweep import sweep
 from policies.serving import serve
 from simulator import Decision, View
 from simulator.errors import InputError
+from simulator.plugins import CODE_ALLOWED
 from simulator.theory import mmc_mean_response_s
 
 SCENARIO = """policy = "fifo-strict"
@@ -175,6 +176,17 @@ def test_all_beside_a_policy_of_ones_own(tmp_path):
     assert {"srpt", "easy-backfill"} < {*named}
     assert "all" not in {*named, *found.excluded["policy"]}
     assert found.base == "last_first"
+
+
+def test_a_policy_of_a_file_beside_all(tmp_path, monkeypatch):
+    monkeypatch.setenv(CODE_ALLOWED, "1")
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "from schedlab import serve\n\ndef last(view):\n    return serve(view, [*reversed(view.jobs.tolist())])\n"
+    )
+    found = compare(scenario(tmp_path, jobs=20), [f"{path}:last", "all"], draws=2)
+    assert found.runs["policy"].iloc[0] == f"{path}:last"
+    assert "srpt" in set(found.runs["policy"])
 
 
 def test_a_policy_that_takes_too_long_stops_nothing_else(tmp_path, monkeypatch):
