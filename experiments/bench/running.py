@@ -80,6 +80,8 @@ def check_folder(source: Path, name: str, size: str, trace: Path | None = None) 
     workload, cluster = build(scenario)
     path = source / "schedule.csv" if source.is_dir() else source
     claimed = _claimed(source / "summary.json") if source.is_dir() else {}
+    if not scenario.features.keys().isdisjoint(("failures", "maintenance", "spot")):
+        claimed.pop("gpu_utilisation", None)  # of the nodes that were up, which no row tells
     return check_schedule(_table(path), workload, cluster, overhead=task.overhead, claimed=claimed)
 
 

@@ -25,6 +25,14 @@ def test_a_task_is_as_it_was_frozen(name):
     assert task.locked()[f"{name} s"]
 
 
+@pytest.mark.parametrize("name", OPEN)
+def test_a_schedule_of_each_task_is_one_with_its_metrics(name, tmp_path):
+    """Also where nodes fail and saving takes time: of the last policy of the task, as `bench run` leaves it to be submitted."""
+    own = task.task_of(name).policies[-1]
+    folder = running.submitted(name, "s", own, tmp_path / "schedule")
+    assert not running.check_folder(folder, name, "s").faults
+
+
 @pytest.mark.parametrize("name", ["backfill", "hierarchical", "synergy", "tenants", "adapted"])
 def test_schedules_of_the_engine_are_schedules(name):
     """Computed by sums of rows alone, the metrics are those of the run."""
