@@ -52,7 +52,8 @@ def fitted(
         raise
     except InputError as error:
         path = getattr(scenario.workload, "path", "")
-        hint = '; workload.oversized = "leave-out" or "clip"' if oversized == "refuse" else ""
+        hint = '; workload.oversized = "leave-out"' if oversized == "refuse" else ""
+        hint += ' or "clip"' if hint and _is_fixed_demand(workload) else ""
         text = f"{path}: {error}" if path else str(error)
         raise KeyedError("workload", text + hint) from None
     return workload, cluster

@@ -103,6 +103,7 @@ def read_instance(
     num_controllers: int = 1,
     num_nodes: int | None = None,
     duplicates: Literal["last", "shortest"] = "last",
+    skip: bool = False,
 ) -> Instance:
     """Read an instance folder.
 
@@ -115,12 +116,13 @@ def read_instance(
     duplicates : of several times of one configuration, the ``last`` counts, or the ``shortest``.
         The authors' greedy chooses by the shortest and runs on the last: with ``last`` both are
         kept (`ListedTimes`), and a policy with ``released=true`` does so too.
+    skip : whether rows of the job list that cannot be read are left out.
 
     Raises InputError: a missing file, or the first thing wrong in one.
     """
     folder = Path(folder)
     files = _files(folder)
-    jobs, notes = _read_jobs(files["Lof_selectjobs"])
+    jobs, notes = _read_jobs(files["Lof_selectjobs"], skip)
     times = Table.read(files["SelectJobs_times"], TIMES)
     nodes = Table.read(files["tNodes"], NODES)
     if "GPU-costs" in files:
@@ -152,7 +154,7 @@ class InstanceJobs(Selected, Redrawn):
 
     def make(self, setting: Setting) -> tuple[Workload, Cluster]:
         """The jobs and the nodes of the folder."""
-        instance = read_instance(self.path)
+        instance = read_instance(self.path, skip=self.skip)
         return self.redrawn(self.selected(instance.workload), setting), instance.cluster
 
 
@@ -181,14 +183,20 @@ def _files(folder: Path) -> dict[str, Path]:
 # -- jobs ------------------------------------------------------------------------------------
 
 
-def _read_jobs(path: Path) -> tuple[Table, tuple[str, ...]]:
-    """The job list without rows that occur twice."""
-    table = Table.read(path, JOBS)
+def _read_jobs(path: Path, skip: bool) -> tuple[Table, tuple[str, ...]]:
+    """The job list without rows that occur twice, or that cannot be read."""
+
+    def checked(table: Table) -> Table:
+        for column in JOBS:
+            table.values(column.name)
+        return table
+
+    table = Table.of_file(path, JOBS)
     again = table.frame.duplicated().to_numpy(dtype=bool)
-    if not again.any():
-        return table, ()
-    note = f"{path}: {int(again.sum())} rows that occur twice, dropped"
-    return table.keep(~again), (note,)
+    table, notes = table.keep(~again).readable(checked, skip)
+    if again.any():
+        notes.append(f"{path}: {int(again.sum())} rows that occur twice, dropped")
+    return table, tuple(notes)
 
 
 def _workload(jobs: Table, tables: list[FloatArray], notes: tuple[str, ...]) -> Workload:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from simulator.errors import InputError
 from simulator.model.cluster import IntArray
@@ -18,12 +19,14 @@ class Bad:
 
     Attributes
     ----------
+    path : the file.
     reason : "duration_s: expected a number > 0".
     row : word for a row ("line").
     lines : ``(n,)`` line numbers, ascending.
     messages : of the first `TOLD` of them.
     """
 
+    path: Path
     reason: str
     row: str
     lines: IntArray
@@ -38,7 +41,7 @@ class BadRows(InputError):
         self.bad = bad
 
 
-def told(path: object, found: Sequence[Bad]) -> InputError:
+def told(found: Sequence[Bad]) -> InputError:
     """The error of the first row; notes on it tell the next ones, and how to leave them out."""
     each = [pair for bad in found for pair in zip(bad.lines.tolist(), bad.messages, strict=False)]
     messages = [message for _, message in sorted(each)[:TOLD]]
@@ -46,13 +49,18 @@ def told(path: object, found: Sequence[Bad]) -> InputError:
     for message in messages[1:]:
         error.add_note(str(InputError(message)))
     if count > 1:
-        error.add_note(f"{path}: {count} rows cannot be read; workload.skip = true leaves them out")
+        error.add_note(
+            f"{found[0].path}: {count} rows cannot be read; workload.skip = true leaves them out"
+        )
     return error
 
 
-def skipped(path: object, found: Sequence[Bad]) -> list[str]:
+def skipped(found: Sequence[Bad]) -> list[str]:
     """A note a reason, with the number of rows that are left out and the first of them."""
+    lines: dict[tuple[str, str], list[int]] = {}
+    for bad in found:
+        lines.setdefault((bad.reason, bad.row), []).extend(bad.lines.tolist())
     return [
-        f"{path}: {len(bad.lines)} rows left out, {bad.reason} (the first is {bad.row} {bad.lines[0]})"
-        for bad in found
+        f"{found[0].path}: {len(rows)} rows left out, {reason} (the first is {row} {min(rows)})"
+        for (reason, row), rows in lines.items()
     ]

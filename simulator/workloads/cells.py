@@ -177,7 +177,7 @@ def _with_long_rows(
         f"{path}, line {line}: {found} fields, expected {width}"
         for line, found in list(long.items())[:TOLD]
     ]
-    bad = Bad(f"expected {width} fields", "line", np.array([*long]), messages)
+    bad = Bad(path, f"expected {width} fields", "line", np.array([*long]), messages)
     padded = [[*fields, *[""] * (width - len(fields))] for fields in rows]
     return pd.DataFrame(padded, dtype=object), (bad,)
 
@@ -236,7 +236,7 @@ def _of_records(path: Path, text: str) -> Cells:
     frame = pd.DataFrame(rows, columns=titles, dtype=object).fillna("")
     frame.columns = pd.RangeIndex(len(titles))
     messages = [f"{path}, {row} {line}: no JSON object, expected one" for line in bad[:TOLD]]
-    wrong = (Bad("expected a JSON object", row, np.array(bad), messages),) if bad else ()
+    wrong = (Bad(path, "expected a JSON object", row, np.array(bad), messages),) if bad else ()
     return Cells(titles, frame, np.array(lines, dtype=np.int64), row, wrong)
 
 

@@ -23,6 +23,7 @@ from simulator.workloads.machines import Nodes
 from simulator.workloads.selection import Selected
 from simulator.workloads.table import Setting
 from simulator.workloads.tables import InputColumn, Table
+from simulator.workloads.trace import by_submission
 
 JOBS = (
     InputColumn("job_id", "", "name of the job", "text", unique=True),
@@ -73,28 +74,21 @@ class ElasticflowJobs(Selected):
         """
         nodes = setting.machines
         most_gpus = nodes.gpus_per_node if isinstance(nodes, Nodes) else 128
-        path = Path(self.path)
-        table = Table.read(path, JOBS)
-        submit_s, due_s = table.numbers("submit_time"), table.numbers("ddl")
-        gpus, ids = table.whole_numbers("num_gpu"), table.texts("job_id")
-        order = np.argsort(submit_s, kind="stable")
+        rows = Table.of_file(self.path, JOBS)
+        jobs, notes = rows.readable(lambda table: self._jobs(table, most_gpus), self.skip)
+        return self.selected(jobs.noted(*notes))
+
+    def _jobs(self, table: Table, most_gpus: int) -> Workload:
+        submit_s = table.numbers("submit_time")
         performance: FixedDuration | TimeTable
         if self.elastic:
-            folder = (
-                path.parent / "throughputs_A100"
-                if self.throughputs is None
-                else Path(self.throughputs)
-            )
-            performance = WholeSecondTable(_times_s(table, folder, most_gpus)[order][:, None, :])
+            folder = Path(self.throughputs or table.path.parent / "throughputs_A100")
+            performance = WholeSecondTable(_times_s(table, folder, most_gpus)[:, None, :])
         else:
-            performance = FixedDuration(table.numbers("duration")[order], gpus[order])
-        return self.selected(
-            Workload(
-                job_id=[ids[j] for j in order],
-                submit_s=submit_s[order],
-                performance=performance,
-                due_s=due_s[order],
-            )
+            performance = FixedDuration(table.numbers("duration"), table.whole_numbers("num_gpu"))
+        ids, due_s = table.texts("job_id"), table.numbers("ddl")
+        return by_submission(
+            table.path, "submit_time", submit_s, performance, job_id=ids, due_s=due_s
         )
 
     @property

@@ -41,31 +41,39 @@ def check_fits(workload: Workload, cluster: Cluster) -> None:
             raise InputError(f"job {workload.job_id[first]!r}: {fault.problem % value}{more}")
     if fixed.all():
         return
+    stuck = _without_time(workload, cluster)
+    if stuck.any():
+        job = workload.job_id[int(np.argmax(stuck))]
+        raise InputError(f"job {job!r}: no node type can run it, expected one finite time")
+
+
+def _without_time(workload: Workload, cluster: Cluster) -> BoolArray:
+    """``(J,)`` jobs whose GPUs the policy chooses and that no node type can run."""
     if isinstance(workload.performance, TimeTable):
         _check_shape(workload.performance, cluster)
-    elastic = np.flatnonzero(~fixed).astype(np.int64)
-    for jobs in np.split(elastic, range(BLOCK, len(elastic), BLOCK)):
+    stuck = np.zeros(len(workload), dtype=np.bool_)
+    elastic = np.flatnonzero(workload.num_gpus == ELASTIC).astype(np.int64)
+    for first in range(0, len(elastic), BLOCK):
+        jobs = elastic[first : first + BLOCK]
         table = workload.performance.table_s(jobs, cluster)
-        runs = np.isfinite(table).reshape(len(jobs), -1).any(axis=1)
-        if not runs.all():
-            job = workload.job_id[int(jobs[int(np.argmin(runs))])]
-            raise InputError(f"job {job!r}: no node type can run it, expected one finite time")
+        stuck[jobs] = ~np.isfinite(table).reshape(len(jobs), -1).any(axis=1)
+    return stuck
 
 
 def sized(workload: Workload, cluster: Cluster, rule: Literal["leave-out", "clip"]) -> Workload:
-    """The jobs of fixed demand that fit on the empty cluster, with a note on the others.
+    """The jobs that fit on the empty cluster, with a note on the others.
 
     Parameters
     ----------
-    rule : the others are left out; or they get the GPUs that a controller has, CPUs and memory in proportion, and
+    rule : the others are left out; or those of fixed demand get the GPUs that a controller has, CPUs and memory in proportion, and
         where these do not fit the part of a node's that goes with its GPUs. Their durations stay.
 
     Raises InputError: no job fits.
     """
     performance = workload.performance
-    if not isinstance(performance, FixedDuration):
-        return workload
     bad = _larger(workload, cluster)
+    if rule == "leave-out":
+        bad |= _without_time(workload, cluster)
     if not bad.any():
         return workload
     if rule == "leave-out":
@@ -75,6 +83,8 @@ def sized(workload: Workload, cluster: Cluster, rule: Literal["leave-out", "clip
             )
         workload = replace(workload, **workload.rows(np.flatnonzero(~bad)))
         return workload.noted(f"workload: {bad.sum()} jobs do not fit on the machines, left out")
+    if not isinstance(performance, FixedDuration):
+        return workload
     of_type = np.array([[float(t.gpus)] for t in cluster.node_types])
     gpus = np.minimum(workload.num_gpus, int(_least_of_a_controller(of_type, cluster)[0]))
     part = gpus / workload.num_gpus

@@ -140,13 +140,15 @@ def read_training(
     path: str | Path,
     throughputs: str | Path | None = None,
     gpu_types: Sequence[str] = ("v100",),
-) -> Steps:
-    """Jobs of a Gavel trace as steps, with their rates on several types of GPU.
+    skip: bool = False,
+) -> tuple[Steps, list[str]]:
+    """Jobs of a Gavel trace as steps, with their rates on several types of GPU; and notes on rows left out.
 
     Parameters
     ----------
     path, throughputs : as for `GavelJobs`.
     gpu_types : the kinds of GPU whose rates are read, of jobs alone and of pairs on one GPU.
+    skip : whether rows that cannot be read are left out.
 
     Raises
     ------
@@ -154,15 +156,21 @@ def read_training(
         As `GavelJobs`, and a mode or a model with changes of batch size that nobody knows.
     """
     whole_steps = [replace(c, type="integer") if c.name == "steps" else c for c in COLUMNS]
-    table = Table.read(path, whole_steps, LAYOUT)
+    rows = Table.of_file(path, whole_steps, LAYOUT)
+    source = _rates_of(rows.path, throughputs)
+    rates, pair_rates = read_rates(source, gpu_types), read_pair_rates(source, gpu_types)
+    return rows.readable(lambda table: _steps(table, rates, pair_rates), skip)
+
+
+def _steps(
+    table: Table, rates: dict[str, dict[tuple[str, int], float]], pair_rates: PairRates
+) -> Steps:
     gpus, steps = table.whole_numbers("gpus"), table.whole_numbers("steps")
     submit_s = table.numbers("arrival")
-    source = _rates_of(table.path, throughputs)
-    rates = read_rates(source, gpu_types)
     kinds = table.texts("type")
     known = set().union(*rates.values())
     found = [pair in known for pair in zip(kinds, gpus.tolist(), strict=True)]
-    where = " or ".join(gpu_types)
+    where = " or ".join(rates)
     table.require("type", np.array(found), f"a type with a rate on {where} for its number of GPUs")
     names = [split_job_type(kind) for kind in kinds]
     mode = table.texts("mode")
@@ -171,7 +179,7 @@ def read_training(
     slo, weight = table.numbers("slo"), table.numbers("weight")
     order = np.argsort(submit_s, kind="stable")
     return Steps(
-        job_id=[str(j) for j in order],
+        job_id=[str(table.lines[j] - 1) for j in order],
         model=[names[j][0] for j in order],
         batch_size=[names[j][1] for j in order],
         num_gpus=gpus[order],
@@ -181,7 +189,7 @@ def read_training(
         weight=weight[order],
         slo=np.where(slo > 0, slo, np.inf)[order],
         rates=rates,
-        pair_rates=read_pair_rates(source, gpu_types),
+        pair_rates=pair_rates,
     )
 
 
@@ -194,6 +202,8 @@ class TrainingJobs(Selected, TrainingServers):
     """
 
     kind: Literal["training"] = "training"
+    oversized: Literal["refuse", "leave-out"] = "refuse"
+    """jobs that need more GPUs than any type has: refused, or left out"""
     path: InputFile = Field(examples=["trace.tsv"])
     """trace in Gavel's format"""
     throughputs: InputFile | None = Field(default=None, examples=["throughputs.json"])
@@ -207,11 +217,12 @@ class TrainingJobs(Selected, TrainingServers):
         Raises InputError: as `read_training`; GPUs that do not fill nodes; a job that needs more GPUs than any
         type has.
         """
-        jobs = read_training(self.path, self.throughputs, tuple(self.gpus))
+        jobs, notes = read_training(self.path, self.throughputs, tuple(self.gpus), self.skip)
         jobs = jobs.take(self.rows_asked_for(jobs.submit_s))
-        return with_servers(
-            jobs, self, lambda job: f"{self.path}, line {int(jobs.job_id[job]) + 1}"
+        workload, cluster = with_servers(
+            jobs, self, lambda job: f"{self.path}, line {int(jobs.job_id[job]) + 1}", self.oversized
         )
+        return workload.noted(*notes), cluster
 
     @property
     def is_fixed(self) -> bool:
@@ -220,15 +231,19 @@ class TrainingJobs(Selected, TrainingServers):
 
 
 def with_servers(
-    jobs: Steps, servers: TrainingServers, place: Callable[[int], str]
+    jobs: Steps,
+    servers: TrainingServers,
+    place: Callable[[int], str],
+    oversized: Literal["refuse", "leave-out"] = "refuse",
 ) -> tuple[Workload, Cluster]:
     """The workload of these jobs, and servers of several types for them.
 
     Parameters
     ----------
     place : where a job is described, for messages.
+    oversized : whether jobs that need more GPUs than any type has are an error, or left out.
 
-    Raises InputError where GPUs do not fill nodes, and where a job needs more GPUs than any type has.
+    Raises InputError where GPUs do not fill nodes, where a job needs too many GPUs, where no job is left.
     """
     gpus, gpus_per_node = servers.gpus, servers.gpus_per_node
     for name, count in gpus.items():
@@ -238,7 +253,12 @@ def with_servers(
     runs = (jobs.rates_by_type(tuple(gpus)) > 0) & (
         jobs.num_gpus[:, None] <= np.array(list(gpus.values()))
     )
-    for job in np.flatnonzero(~runs.any(axis=1))[:1].tolist():
+    fits, notes = runs.any(axis=1), []
+    if oversized == "leave-out" and fits.any() and not fits.all():
+        jobs = jobs.take(np.flatnonzero(fits))
+        notes = [f"workload: {np.sum(~fits)} jobs do not fit on the machines, left out"]
+    elif not fits.all():
+        job = int(np.argmin(fits))
         raise InputError(
             f"{place(job)}: {jobs.num_gpus[job]} GPUs, expected a type of GPU "
             f"with as many and a rate above 0: {', '.join(f'{n} {name}' for name, n in gpus.items())}"
@@ -253,7 +273,7 @@ def with_servers(
         due_s=jobs.submit_s + jobs.slo * times.duration_s,
         weight_per_s=jobs.weight,
         model=jobs.model,
-        notes=_noted(jobs),
+        notes=(*_noted(jobs), *notes),
     )
     return workload, Cluster(types, len(node_type_of), node_type_of=node_type_of)
 

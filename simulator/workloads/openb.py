@@ -62,7 +62,11 @@ def read_pods(path: str | Path) -> Demands:
     Raises InputError: the first thing wrong with the file: file, line, column, value, what was
     expected.
     """
-    table = Table.read(path, PODS)
+    return pods_of(Table.read(path, PODS))
+
+
+def pods_of(table: Table) -> Demands:
+    """The pods of a table with the columns `PODS`; raises InputError as `read_pods`."""
     gpus, milli = table.whole_numbers("num_gpu"), table.whole_numbers("gpu_milli")
     part = np.where(gpus > 0, (milli > 0) & (milli <= WHOLE_GPU), milli == 0)
     table.require("gpu_milli", part, "1 to 1000 thousandths of each GPU, 0 without GPUs")

@@ -29,15 +29,17 @@ from simulator.workloads.openb import (
     TIMES,
     fit_somewhere,
     openb_machines,
+    pods_of,
     poisson_s,
     read_nodes,
-    read_pods,
     some_of,
 )
 from simulator.workloads.pods import Machines, shared_cluster, shared_workload
 from simulator.workloads.selection import Selected
 from simulator.workloads.table import AskedPlaces, Setting
 from simulator.workloads.tables import Table
+
+_COLUMNS = (*PODS, *(replace(column, required=False) for column in TIMES))
 
 
 class OpenbJobs(Selected):
@@ -54,6 +56,8 @@ class OpenbJobs(Selected):
     """list of machines; left out: the trace's 1,213 machines"""
     num_nodes: PositiveInt | None = Field(default=None, examples=[100])
     """so many of the machines, drawn by the seed; left out: all"""
+    oversized: Literal["leave-out"] = "leave-out"
+    """pods that fit on none of the machines are left out"""
     places: AskedPlaces = "as-asked"
     """whether pods keep to the GPU models that they ask for"""
     load: Positive | None = Field(default=None, examples=[0.9])
@@ -81,17 +85,14 @@ class OpenbJobs(Selected):
         with at_key("workload.duration_s"):
             law = None if self.duration_s is None else parse_law(self.duration_s)
         streams = setting.streams
-        demands = read_pods(self.path)
+        (demands, created, times_s), bad = Table.of_file(self.path, _COLUMNS).readable(
+            lambda table: (pods_of(table), *_times(table, drawn=law is not None)), self.skip
+        )
         machines = _machines(self.nodes, self.num_nodes, streams)
         asked = demands.gpu_spec
         demands = replace(demands, gpu_spec=_models(asked, machines, self.places))
         has_gpus, fits = demands.num_gpus > 0, fit_somewhere(demands, machines)
-        if law is None:
-            created, times_s = _times(self.path)
-            ran = times_s > 0
-        else:
-            created, times_s = np.arange(len(demands), dtype=np.float64), np.ones(len(demands))
-            ran = np.ones(len(demands), dtype=np.bool_)
+        ran = times_s > 0
         kept = np.flatnonzero(has_gpus & fits & ran)
         kept = kept[np.argsort(created[kept], kind="stable")]
         if not len(kept):
@@ -117,6 +118,7 @@ class OpenbJobs(Selected):
             ),
         }
         notes = [f"{self.path}: {count} {what}" for what, count in counts.items() if count]
+        notes += bad
         workload = shared_workload(chosen, submit_s, times_s)
         return workload.noted(*notes), shared_cluster(machines)
 
@@ -146,13 +148,19 @@ def _machines(nodes: str | Path | None, num_nodes: int | None, streams: Streams)
     return some_of(machines, num_nodes, streams)
 
 
-def _times(path: str | Path) -> tuple[FloatArray, FloatArray]:
-    """Creation time and running time of each pod, s; not a number: it never ran."""
-    table = Table.read(path, [PODS[0], *(replace(column, required=False) for column in TIMES)])
+def _times(table: Table, drawn: bool) -> tuple[FloatArray, FloatArray]:
+    """Creation time and running time of each pod, s; not a number: it never ran.
+
+    Parameters
+    ----------
+    drawn : whether they are drawn later, so that here only the order of the rows counts.
+    """
+    if drawn:
+        return np.arange(len(table), dtype=np.float64), np.ones(len(table))
     for column in TIMES:
         if column.name not in table:
             raise InputError(
-                f"{path}: has no column {column.name!r}, expected the times of each pod "
+                f"{table.path}: has no column {column.name!r}, expected the times of each pod "
                 "(or load and duration_s, from which times are drawn)"
             )
     created, scheduled = table.numbers("creation_time"), table.numbers("scheduled_time")

@@ -159,7 +159,9 @@ def _jobs(raw: Table) -> list[_Job]:
         messages = [
             f"{raw.path}, entry {raw.lines[k]}: {_problem(first[k])}" for k in bad[:TOLD].tolist()
         ]
-        raise BadRows(Bad("expected Philly's job log", "entry", raw.lines[bad], messages)) from None
+        raise BadRows(
+            Bad(raw.path, "expected Philly's job log", "entry", raw.lines[bad], messages)
+        ) from None
 
 
 def _problem(problem: ErrorDetails) -> str:

@@ -29,6 +29,7 @@ from simulator.model.workload import Workload
 from simulator.workloads.selection import Selected
 from simulator.workloads.table import Setting
 from simulator.workloads.tables import InputColumn, Table
+from simulator.workloads.trace import by_submission
 
 JOBS = (
     InputColumn("name", "", "name of the job", "text", unique=True),
@@ -90,15 +91,19 @@ class PolluxJobs(Selected):
         Raises InputError: the first thing wrong with a file, or an application without tables.
         """
         path = _one_workload(Path(self.path))
-        limits = MAX_LOCAL if self.max_local is None else self.max_local
-        kept = KEPT_BATCH if self.kept_batch is None else self.kept_batch
         own = path.absolute().parent
         folders = (
             [own, own / "traces", own.parent / "traces"]
             if self.tables is None
             else [Path(self.tables)]
         )
-        table = Table.read(path, JOBS)
+        rows = Table.of_file(path, JOBS)
+        jobs, notes = rows.readable(lambda table: self._jobs(table, folders), self.skip)
+        return self.selected(jobs.noted(*notes))
+
+    def _jobs(self, table: Table, folders: Sequence[Path]) -> Workload:
+        limits = MAX_LOCAL if self.max_local is None else self.max_local
+        kept = KEPT_BATCH if self.kept_batch is None else self.kept_batch
         names = table.texts("application")
         gpus, batch = table.whole_numbers("num_replicas"), table.whole_numbers("batch_size")
         submit_s = table.numbers("time")
@@ -109,18 +114,9 @@ class PolluxJobs(Selected):
                 found[name] = read_application(folder, name, limits.get(name), name in kept)
         for row, name in enumerate(names):
             _check_batch(table, row, found[name], int(gpus[row]), int(batch[row]))
-        ids = table.texts("name")
-        order = np.argsort(submit_s, kind="stable")
         index = {name: i for i, name in enumerate(found)}
-        application = np.array([index[names[j]] for j in order])
-        workload = Workload(
-            job_id=[ids[j] for j in order],
-            submit_s=submit_s[order],
-            performance=Goodput(
-                list(found.values()), application, batch[order], num_gpus=gpus[order]
-            ),
-            model=[names[j] for j in order],
-        )
+        application = np.array([index[name] for name in names])
+        times = Goodput(list(found.values()), application, batch, num_gpus=gpus)
         known = ", ".join(sorted(found))
         notes = (
             f"workload.{key}: no job trains {name!r}; the applications are {known}"
@@ -128,7 +124,8 @@ class PolluxJobs(Selected):
             for name in given or ()
             if name not in found
         )
-        return self.selected(workload.noted(*notes))
+        ids = table.texts("name")
+        return by_submission(table.path, "time", submit_s, times, [*notes], job_id=ids, model=names)
 
     @property
     def is_fixed(self) -> bool:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from pydantic import BeforeValidator, Field, create_model
@@ -46,6 +46,10 @@ else:  # a name that Python keeps for itself
 class Selected(_From):
     """Keys that take some of the jobs of a file; times of submission stay as they are."""
 
+    skip: bool = False
+    """whether rows that cannot be read are left out, with a count by reason"""
+    oversized: Literal["refuse", "leave-out", "clip"] = "refuse"
+    """jobs that do not fit on the machines: refused, left out, or with no more than these have"""
     until: Instant = Field(default=None, examples=["2026-02-01 12:00", 86_400])
     """only the jobs submitted before: a date and time, or seconds after the first job"""
     vc: Names = Field(default=None, examples=["gpu", ["gpu", "debug"]])

@@ -14,10 +14,10 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,11 +27,13 @@ from simulator.errors import InputError, meant
 from simulator.files.keys import KeyedError
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.schema import Column, Values
-from simulator.workloads.bad_rows import TOLD, Bad, BadRows
+from simulator.workloads.bad_rows import TOLD, Bad, BadRows, skipped, told
 from simulator.workloads.cells import read_cells, read_lines, separator_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+Parsed = TypeVar("Parsed")
 
 
 class MissingColumns(InputError):
@@ -272,7 +274,7 @@ class Table:
             f"{path}, line {lines[k]}: {len(rows[k])} fields, expected {layout.expected}"
             for k in bad[:TOLD].tolist()
         ]
-        wrong = (Bad(f"expected {layout.expected}", "line", lines[bad], messages),)
+        wrong = (Bad(path, f"expected {layout.expected}", "line", lines[bad], messages),)
         rows = [row for row, is_good in zip(rows, good.tolist(), strict=True) if is_good]
         frame = pd.DataFrame(rows, columns=list(names), dtype=object)
         return cls(path, columns, frame, lines[good], bad=wrong if len(bad) else ())
@@ -283,9 +285,11 @@ class Table:
     def __len__(self) -> int:
         return len(self.frame)
 
-    def error(self, row: int, name: str, expected: str) -> InputError:
+    def error(self, row: int, name: str, expected: str) -> BadRows:
         """The error about one value."""
-        return InputError(self._message(row, name, expected))
+        reason = f"{self.titles.get(name, name)}: expected {expected}"
+        message = self._message(row, name, expected)
+        return BadRows(Bad(self.path, reason, self.row, self.lines[row : row + 1], [message]))
 
     def _message(self, row: int, name: str, expected: str) -> str:
         value = self.frame[name].iloc[row]
@@ -300,7 +304,33 @@ class Table:
             bad = np.flatnonzero(~good)
             messages = [self._message(row, name, expected) for row in bad[:TOLD].tolist()]
             reason = f"{self.titles.get(name, name)}: expected {expected}"
-            raise BadRows(Bad(reason, self.row, self.lines[bad], messages))
+            raise BadRows(Bad(self.path, reason, self.row, self.lines[bad], messages))
+
+    def readable(self, parse: Callable[[Table], Parsed], skip: bool) -> tuple[Parsed, list[str]]:
+        """Parsed rows that can be read, and a note a reason on those that are left out.
+
+        Parameters
+        ----------
+        parse : of a table; raises `BadRows` for some of its rows.
+        skip : whether rows may be left out.
+
+        Raises InputError: rows cannot be read, all of them or without ``skip``: the first ten.
+        """
+        table, found = self, [*self.bad]
+        while len(table):
+            try:
+                parsed = parse(table)
+            except BadRows as error:
+                rest = ~np.isin(table.lines, error.bad.lines)
+                if error.bad.path != self.path or rest.all():
+                    raise
+                found.append(error.bad)
+                table = table.keep(rest)
+            else:
+                if found and not skip:
+                    break
+                return parsed, skipped(found)
+        raise told(found)
 
     def keep(self, rows: npt.NDArray[np.bool_], others: str = "") -> Table:
         """The rows that are true; with words, the others are counted in ``dropped``."""

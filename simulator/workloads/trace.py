@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,6 @@ from simulator.model.performance import FixedDuration, JobTimes
 from simulator.model.tolerances import PART_OF_A_GPU
 from simulator.model.workload import Workload
 from simulator.schema import taken
-from simulator.workloads.bad_rows import Bad, BadRows, skipped, told
 from simulator.workloads.cells import container_of
 from simulator.workloads.following import resolved
 from simulator.workloads.pods import whole_gpus
@@ -55,10 +54,6 @@ class Trace(Selected, Modelled, Redrawn):
     """file of the trace"""
     columns: dict[str, str] = Field(default={}, examples=[{"submit": "Submit Time", "user": ""}])
     """titles of the file by name of a column, where they are not found by themselves; "": there is none"""
-    skip: bool = False
-    """whether rows that cannot be read are left out, with a count by reason"""
-    oversized: Literal["refuse", "leave-out", "clip"] = "refuse"
-    """jobs that do not fit on the machines: refused, left out, or with no more than these have"""
     places: AskedPlaces = "as-asked"
     """whether jobs keep to the nodes and types of GPU that they ask for, where the machines have several types"""
     kill_at_limit: bool = False
@@ -127,28 +122,19 @@ class Trace(Selected, Modelled, Redrawn):
                     f"workload.columns.{name}",
                     f"got {title!r}, expected none: the columns of {self.kind!r} have no titles",
                 )
-        found: list[Bad] = [*raw.bad]
-        while True:
-            try:
-                if not len(raw):
-                    raise told(self.path, found)
-                table = self.table(raw)
-                columns = self.parse(table)
-                duration_s, differs = _durations(table, columns, self.reads)
-                break
-            except BadRows as error:
-                rest = ~np.isin(raw.lines, error.bad.lines)
-                if rest.all():
-                    raise
-                found.append(error.bad)
-                raw = raw.keep(rest)
-        if found and not self.skip:
-            raise told(self.path, found)
-        jobs, origin_s = self._that_ran(table, duration_s, differs, **columns)
-        return jobs.noted(*skipped(self.path, found)) if found else jobs, origin_s
+        (table, columns), notes = raw.readable(self._parsed, self.skip)
+        jobs, origin_s = self._that_ran(table, **columns)
+        return jobs.noted(*notes), origin_s
+
+    def _parsed(self, raw: Table) -> tuple[Table, dict[str, Any]]:
+        """The rows of jobs, and their columns; ``duration_s`` and ``differs`` of `_durations` with them."""
+        table = self.table(raw)
+        columns = self.parse(table)
+        duration_s, differs = _durations(table, columns, self.reads)
+        return table, columns | {"duration_s": duration_s, "differs": differs}
 
     def _that_ran(
-        self, table: Table, duration_s: FloatArray, differs: npt.NDArray[np.bool_], *,
+        self, table: Table, *, duration_s: FloatArray, differs: npt.NDArray[np.bool_],
         submit_s: FloatArray, num_gpus: npt.NDArray[Any], **columns: Any,
     ) -> tuple[Workload, float]:  # fmt: skip
         reasons = {

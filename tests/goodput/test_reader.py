@@ -84,4 +84,4 @@ def test_a_limit_of_an_application_that_no_job_trains_is_said(tmp_path: Path) ->
     given = {"toy": 11, "nope": 8}
     workload = PolluxJobs(path=write(tmp_path), max_local=given).make(Setting())
     expected = "workload.max_local: no job trains 'nope'; the applications are toy"
-    assert workload.notes == (expected,)
+    assert workload.notes[0] == expected

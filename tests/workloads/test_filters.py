@@ -1,4 +1,4 @@
-"""Filters of the kinds that read jobs that are not of fixed demand: the same keys, the same times."""
+"""Kinds that read jobs that are not of fixed demand: filters, rows left out, jobs that are too large."""
 
 from pathlib import Path
 from typing import Any
@@ -36,28 +36,43 @@ ELASTIC = (
 )
 
 
-def made(folder: Path, kind: str, **keys: Any) -> Workload:
-    """Three jobs (or more), at 0, 100 and 250 s unless the kind's example has other times."""
-    if kind == "training":
-        path = EXAMPLES / "training_trace.tsv"
-        rates = EXAMPLES / "training_throughputs.json"
-        return TrainingJobs(path=path, throughputs=rates, gpus={"v100": 8}, **keys).make(Setting())[
-            0
-        ]
-    if kind == "pollux":
-        return PolluxJobs(path=EXAMPLES / "goodput" / "workload.csv", **keys).make(Setting())
-    if kind == "openb":
-        (folder / "pods.csv").write_text(PODS)
-        return OpenbJobs(path=folder / "pods.csv", **keys).make(Setting())[0]
-    if kind == "elasticflow":
-        (folder / "trace.csv").write_text(ELASTIC)
-        return ElasticflowJobs(path=folder / "trace.csv", elastic=False, **keys).make(Setting())
-    for name, text in INSTANCE.items():
+def made(folder: Path, kind: str, damage: tuple[str, str] = ("", ""), **keys: Any) -> Workload:
+    """Three jobs (or more), at 0, 100 and 250 s unless the kind's example has other times.
+
+    Parameters
+    ----------
+    damage : a text of the list of jobs, and what stands there instead.
+    """
+    path = folder / FILES[kind]
+    for name, text in INSTANCE.items() if kind == "instance" else ():
         (folder / name).write_text(text)
+    text = {"openb": PODS, "elasticflow": ELASTIC, "instance": INSTANCE[FILES["instance"]]}.get(
+        kind
+    )
+    text = text or (EXAMPLES / FILES[kind]).read_text()
+    assert damage[0] in text
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text.replace(*damage) if damage[0] else text)
+    if kind == "training":
+        rates, gpus = EXAMPLES / "training_throughputs.json", {"v100": 8}
+        return TrainingJobs(path=path, throughputs=rates, gpus=gpus, **keys).make(Setting())[0]
+    if kind == "pollux":
+        return PolluxJobs(path=path, tables=EXAMPLES / "goodput", **keys).make(Setting())
+    if kind == "openb":
+        return OpenbJobs(path=path, **keys).make(Setting())[0]
+    if kind == "elasticflow":
+        return ElasticflowJobs(path=path, elastic=False, **keys).make(Setting())
     return InstanceJobs(path=folder, **keys).make(Setting())[0]
 
 
-KEPT = ["elasticflow", "instance", "openb", "pollux", "training"]
+FILES = {
+    "elasticflow": "trace.csv",
+    "instance": "Lof_selectjobs.csv",
+    "openb": "pods.csv",
+    "pollux": "goodput/workload.csv",
+    "training": "training_trace.tsv",
+}
+KEPT = [*FILES]
 
 
 def test_every_kind_that_reads_jobs_has_the_filters():
@@ -107,3 +122,56 @@ def test_drawn_times_have_no_first_day(tmp_path: Path) -> None:
         made(tmp_path, "openb", load=0.5, duration_s="exponential:60", **{"from": 10})
     jobs = made(tmp_path, "openb", load=0.5, duration_s="exponential:60", max_jobs=2)
     assert jobs.job_id == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("kind", "damage", "reason"),
+    [
+        ("elasticflow", ("b,2,100", "b,2,soon"), "submit_time: expected a number >= 0"),
+        ("instance", ("b,x,100", "b,x,"), "SubmissionTime: expected a number >= 0"),
+        ("openb", ("b,1,1,1,1000", "b,1,1,1,1200"), "gpu_milli: expected 1 to 1000 thousandths"),
+        (
+            "pollux",
+            ("vision-1,139,vision", "vision-1,139,visions"),
+            "application: expected one with",
+        ),
+        ("training", ("\t1080\t300\n", "\t1080\tsoon\n"), "arrival: expected a number >= 0"),
+    ],
+)
+def test_rows_that_cannot_be_read(
+    tmp_path: Path, kind: str, damage: tuple[str, str], reason: str
+) -> None:
+    whole = made(tmp_path, kind)
+    field = reason.partition(":")[0]
+    with input_error(f"{FILES[kind]}, line "):
+        made(tmp_path, kind, damage)
+    with input_error(f"{field} is "):
+        made(tmp_path, kind, damage)
+    jobs = made(tmp_path, kind, damage, skip=True)
+    lost = {"elasticflow": "b", "pollux": "vision-1", "training": "1"}.get(kind, "b")
+    assert jobs.job_id == tuple(name for name in whole.job_id if name != lost)
+    note = next(note for note in jobs.notes if "left out" in note)
+    assert f": 1 rows left out, {reason}" in note
+    assert "(the first is line " in note
+
+
+def test_every_row_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    with input_error("pods.csv, line 2: num_gpu is 'x'") as caught:
+        made(tmp_path, "openb", (",1,1,1,", ",1,1,x,"))
+    lines = [note.partition("pods.csv, ")[2] for note in caught.value.__notes__]
+    assert lines[:2] == [f"line {k}: num_gpu is 'x', expected a whole number >= 0" for k in (3, 4)]
+    assert (
+        "3 rows cannot be read; workload.skip = true leaves them out" in caught.value.__notes__[2]
+    )
+
+
+def test_a_job_that_fits_nowhere_is_left_out(tmp_path: Path) -> None:
+    """The trace's first job asks for four GPUs; then there are servers of two."""
+    made(tmp_path, "training")
+    rates = EXAMPLES / "training_throughputs.json"
+    table = {"path": tmp_path / FILES["training"], "throughputs": rates, "gpus_per_node": 2}
+    with input_error("training_trace.tsv, line 1: 4 GPUs, expected a type of GPU with as many"):
+        TrainingJobs(**table, gpus={"v100": 2}).make(Setting())
+    jobs, _ = TrainingJobs(**table, gpus={"v100": 2}, oversized="leave-out").make(Setting())
+    assert jobs.num_gpus.max() == 2
+    assert any("jobs do not fit on the machines, left out" in note for note in jobs.notes)

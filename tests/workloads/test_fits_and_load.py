@@ -174,3 +174,16 @@ def test_jobs_that_do_not_fit(rule, names, gpus, cpus):
         check_fits(jobs, cluster)
     with input_error("none of the 1 jobs fits"):
         sized(jobs.head(1), cluster, "leave-out")
+
+
+def test_elastic_jobs_without_a_time_are_left_out() -> None:
+    """Of two types, the second job runs on the large one alone, the third on none."""
+    never = [[INF, INF, INF]] * 2
+    jobs = elastic([[[INF, 9.0, INF], [INF, 8.0, 5.0]], [never[0], [INF, INF, 7.0]], never])
+    cluster = Cluster.of_vms(TYPES, 2)
+    with input_error("job 'j2': no node type can run it"):
+        check_fits(jobs, cluster)
+    made = sized(jobs, cluster, "leave-out")
+    assert made.job_id == ("j0", "j1")
+    assert made.notes == ("workload: 1 jobs do not fit on the machines, left out",)
+    assert sized(jobs, cluster, "clip") is jobs

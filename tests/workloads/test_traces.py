@@ -349,7 +349,7 @@ def training(tmp_path: Path, line: str) -> Any:
     rates = {"v100": {"('LM (batch size 5)', 1)": {"null": 10.0}, "('A3C', 1)": {"null": 1.0}}}
     (tmp_path / "rates.json").write_text(json.dumps(rates))
     (tmp_path / "jobs.trace").write_text(line)
-    return read_training(tmp_path / "jobs.trace", tmp_path / "rates.json")
+    return read_training(tmp_path / "jobs.trace", tmp_path / "rates.json")[0]
 
 
 def test_training_jobs_of_a_trace(tmp_path):
