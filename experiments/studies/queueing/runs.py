@@ -89,8 +89,6 @@ QUANTILES = (0.5, 0.8, 0.9, 0.95)
 """Of the wait, taken run by run."""
 
 ONE_RUN_LOAD = 0.8
-LOST_GPUS = 1e9
-"""The engine loses no job: one that finds all servers busy is over at once on so many GPUs."""
 
 LOADS: dict[Scale, tuple[float, ...]] = {
     "quick": (0.5, 0.7, 0.85),
@@ -228,15 +226,14 @@ def run_filling(config: dict[str, Any]) -> Outcome:
 
 
 def run_loss(config: dict[str, Any]) -> Outcome:
-    """M/M/c/c on the rental pool: ``lost``, the part of the jobs that find all servers busy."""
+    """M/M/c/c, jobs without patience: ``lost``, the part of the jobs that find all servers busy."""
     servers = config["servers"]
     submit_s, service_s = sample(
         {**config, **dict.fromkeys(("gaps", "service"), "exponential")}, servers
     )
-    result = _on_pool(submit_s, service_s, Lossy(servers))
-    first = int(WARM_UP * len(submit_s))
-    lost = result.jct_s[first:] < 0.5 * service_s[first:]
-    return Outcome({"lost": float(lost.mean())})
+    result = _first_come(submit_s, service_s, servers, patience_s=np.zeros(len(submit_s)))
+    assert result.left is not None
+    return Outcome({"lost": float(result.left[int(WARM_UP * len(submit_s)) :].mean())})
 
 
 def run_waits(config: dict[str, Any]) -> Outcome:
@@ -263,24 +260,6 @@ def all_at_once(view: View) -> Decision:
     if not view.waiting:
         return NO_CHANGE
     return Decision([Placement(job, 0, 1.0) for job in view.waiting], keep_running=True)
-
-
-class Lossy:
-    """A GPU for each job as long as fewer than so many are busy; the others are turned away."""
-
-    def __init__(self, servers: int) -> None:
-        self.servers = servers
-
-    def decide(self, view: View) -> Decision:
-        """Start what has just arrived, or get rid of it."""
-        if not view.waiting:
-            return NO_CHANGE
-        held = [p.gpus for shares in view.running.values() for p in shares]
-        free = self.servers - sum(gpus == 1.0 for gpus in held)
-        placed = [
-            Placement(job, 0, 1.0 if i < free else LOST_GPUS) for i, job in enumerate(view.waiting)
-        ]
-        return Decision(placed, keep_running=True)
 
 
 class InOrder:
@@ -320,13 +299,14 @@ def sample(config: dict[str, Any], servers: int) -> tuple[FloatArray, FloatArray
     return np.cumsum(gaps) / (config["load"] * servers), service_s
 
 
-def _first_come(submit_s: FloatArray, service_s: FloatArray, servers: int) -> Result:
+def _first_come(submit_s: FloatArray, service_s: FloatArray, servers: int, **more: Any) -> Result:
     """Jobs of one GPU on one node of ``servers`` GPUs, in order of arrival."""
     ones = np.ones(len(submit_s), dtype=np.int64)
     workload = Workload(
         job_id=_names(len(submit_s)),
         submit_s=submit_s,
         performance=FixedDuration(service_s, ones),
+        **more,
     )
     cluster = Cluster.of_nodes(NodeType("servers", "server", servers), 1)
     return simulate(workload, cluster, fifo_strict(), record_schedule=False)
