@@ -26,11 +26,10 @@ class Imported:
     def text(self) -> str:
         """The scenario as TOML."""
         lines = [f"# from {self.source}"]
-        for table in TABLES:
-            if table in self.keys:
-                lines += [f"\n[{table}]"] if table else []
-                for key, (value, because) in self.keys[table].items():
-                    lines.append(f"{key} = {_toml(value)}  # {because}")
+        for table in sorted(self.keys, key=lambda name: TABLES.index(name.partition(".")[0])):
+            lines += [f"\n[{table}]"] if table else []
+            for key, (value, because) in self.keys[table].items():
+                lines.append(f"{key} = {_toml(value)}  # {because}")
         lines += ["", *(f"# not used: {' '.join(each.split())}" for each in self.unused)]
         return "\n".join(lines).rstrip() + "\n"
 

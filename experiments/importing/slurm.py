@@ -124,7 +124,7 @@ def _gpus(row: Row) -> tuple[int, str]:
 
 
 def _nodes(made: Imported, conf: Path, rows: list[Row]) -> None:
-    """The nodes of the kind that has most GPUs; servers of a scenario are equal."""
+    """The nodes with GPUs: equal servers, or a group of each kind."""
     default = next((row for row in rows if row["nodename"].upper() == "DEFAULT"), {})
     kinds: dict[Kind, list[Row]] = {}
     for row in ({**default, **row} for row in rows if row["nodename"].upper() != "DEFAULT"):
@@ -136,32 +136,33 @@ def _nodes(made: Imported, conf: Path, rows: list[Row]) -> None:
             made.unused.append(f"{_written(row)} (no GPU)")
     if not kinds:
         raise InputError(f"{conf}: no node with GPUs, expected NodeName=.. Gres=gpu:..")
+    if len(kinds) == 1:
+        made.set("cluster", "kind", "nodes", "equal servers")
+        _servers(made, "cluster", *kinds.popitem())
+        return
+    made.set("cluster", "kind", "mixed", f"{len(kinds)} kinds of servers")
+    for alike, of_kind in kinds.items():
+        name = re.sub(r"\W", "-", alike[1] or "gpu").lower()
+        table = f"cluster.groups.{name}"
+        table += f"-{len(made.keys)}" if table in made.keys else ""
+        _servers(made, table, alike, of_kind)
 
-    def total(alike: Kind) -> int:
-        return sum(_count(row["nodename"]) for row in kinds[alike]) * alike[0]
 
-    most = max(kinds, key=total)
-    gpus, gpu_type, cpus, memory_mb = most
-    names = ", ".join(f"NodeName={row['nodename']}" for row in kinds[most])
-    made.set("cluster", "kind", "nodes", "equal servers")
-    made.set("cluster", "num_nodes", total(most) // gpus, names)
-    made.set("cluster", "gpus_per_node", gpus, f"Gres={kinds[most][0]['gres']}")
+def _servers(made: Imported, table: str, alike: Kind, rows: list[Row]) -> None:
+    """The keys of equal servers."""
+    gpus, gpu_type, cpus, memory_mb = alike
+    names = ", ".join(f"NodeName={row['nodename']}" for row in rows)
+    made.set(table, "num_nodes", sum(_count(row["nodename"]) for row in rows), names)
+    made.set(table, "gpus_per_node", gpus, f"Gres={rows[0]['gres']}")
     if str(cpus).isdigit():
-        made.set("cluster", "cpus_per_node", int(str(cpus)), f"CPUs={cpus}")
+        made.set(table, "cpus_per_node", int(str(cpus)), f"CPUs={cpus}")
     if str(memory_mb).isdigit():
-        made.set(
-            "cluster",
-            "memory_gb_per_node",
-            int(str(memory_mb)) / 1024,
-            f"RealMemory={memory_mb} MB",
-        )
+        memory_gb = int(str(memory_mb)) / 1024
+        made.set(table, "memory_gb_per_node", memory_gb, f"RealMemory={memory_mb} MB")
     if known := known_gpu_type(gpu_type):
-        made.set("cluster", "gpu_type", known, f"GPU type {gpu_type}")
+        made.set(table, "gpu_type", known, f"GPU type {gpu_type}")
     elif gpu_type:
         made.unused.append(f"the GPU type {gpu_type}, of which no speed is known")
-    for alike in kinds:
-        if alike != most:
-            made.unused += [f"{_written(row)} (nodes of another kind)" for row in kinds[alike]]
 
 
 def _order(made: Imported, conf: Path, settings: Row) -> None:

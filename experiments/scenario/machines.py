@@ -8,7 +8,7 @@ from experiments.config import KeyedError, at_key
 from experiments.scenario.schema import Scenario
 from simulator.adaptation import Rules
 from simulator.errors import InputError
-from simulator.workloads.machines import Machines, Nodes, Pool, Vms
+from simulator.workloads.machines import Machines, Pool, Room, Servers, Vms
 from simulator.workloads.table import Modelled
 
 if TYPE_CHECKING:
@@ -61,17 +61,39 @@ def fitted(
 
 def _on_gpus(workload: Workload, own: Cluster | None, scenario: Scenario) -> Workload:
     """The jobs of fixed demand on the GPUs of the scenario; `[adapt]` knows those that it makes elastic."""
-    from simulator.workloads.other_gpus import faster, has_one_duration, on_gpu_type
+    from simulator.workloads.other_gpus import has_one_duration, on_kinds
 
     machines, adapt = scenario.cluster, scenario.adapt or Rules()
-    if not isinstance(machines, Nodes):
+    if not isinstance(machines, Room):
         return workload
-    if machines.speed is not None:
-        with at_key("cluster.speed"):
-            return faster(workload, machines.speed).noted(
-                f"cluster.speed: jobs are {machines.speed:g} times as fast as in the trace"
+    groups = machines.groups_by_key().items()
+    jobs = on_kinds(workload, [_on_servers(workload, *each, own, adapt) for each in groups])
+    made = (adapt.speedup, adapt.speedup_curve, adapt.demand, adapt.sensitivity)
+    if (
+        any(each not in (None, "none") for each in made)
+        and has_one_duration(workload)
+        and not has_one_duration(jobs)
+    ):
+        raise KeyedError(
+            "cluster.groups",
+            "the jobs have a duration for each kind of server, and [adapt] makes others of them, "
+            "expected one of both",
+        )
+    return jobs
+
+
+def _on_servers(
+    workload: Workload, key: str, servers: Servers, own: Cluster | None, adapt: Rules
+) -> Workload:
+    """The jobs on servers of one kind, whose keys stand at ``key``."""
+    from simulator.workloads.other_gpus import faster, has_one_duration, on_gpu_type
+
+    if servers.speed is not None:
+        with at_key(f"{key}.speed"):
+            return faster(workload, servers.speed).noted(
+                f"{key}.speed: jobs are {servers.speed:g} times as fast as in the trace"
             )
-    if machines.gpu_type is None or adapt.speedup or not has_one_duration(workload):
+    if servers.gpu_type is None or adapt.speedup or not has_one_duration(workload):
         return workload
     ran_on = [*workload.gpu_type]
     if adapt.gpu_type is not None:
@@ -84,7 +106,7 @@ def _on_gpus(workload: Workload, own: Cluster | None, scenario: Scenario) -> Wor
             "as they are (key adapt.gpu_type)"
         )
     with at_key("adapt.gpu_type"):
-        return on_gpu_type(workload, machines.gpu_type, ran_on)
+        return on_gpu_type(workload, servers.gpu_type, ran_on)
 
 
 def _with_features(cluster: Cluster, scenario: Scenario) -> Cluster:
@@ -124,10 +146,15 @@ def _noted_without_parts(workload: Workload, asked: Performance) -> Workload:
 
 def _with_sensitivity(workload: Workload, cluster: Cluster, scenario: Scenario) -> Workload:
     """With what CPUs and memory do to each model, where the nodes have a number of them."""
+    from simulator.workloads.other_gpus import has_one_duration
     from simulator.workloads.synergy import with_sensitivity
 
     if not all(t.cpus < float("inf") for t in cluster.node_types):
         return workload
+    if not has_one_duration(workload):
+        return workload.noted(
+            "cluster: CPUs and memory change no durations, which depend on the kind of server"
+        )
     jobs = scenario.workload
     released = isinstance(jobs, Modelled) and jobs.speeds == "released"
     round_s = scenario.decisions.round_s
@@ -153,7 +180,7 @@ def _cluster(machines: Machines | None, own: Cluster | None, scenario: Scenario)
 
     from simulator import Cluster
 
-    if isinstance(machines, Nodes | Pool):
+    if isinstance(machines, Room | Pool):
         if own is not None and scenario.adapt is None:
             raise KeyedError(
                 "cluster.kind",
@@ -162,7 +189,7 @@ def _cluster(machines: Machines | None, own: Cluster | None, scenario: Scenario)
                 f"{scenario.workload.kind!r} brings its machines (with a table [adapt] it runs on "
                 "others)",
             )
-        if isinstance(machines, Nodes):
+        if isinstance(machines, Room):
             return machines.cluster(own.node_types[0].gpu_type if own is not None else "GPU")
         return Cluster.rental_pool(machines.price_per_gpu_hour)
     kind = scenario.workload.kind

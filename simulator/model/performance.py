@@ -204,8 +204,9 @@ class DurationByType(FixedDuration):
     times_s: FloatArray = field(kw_only=True)
 
     def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
-        """Seconds; infinite with any other number of GPUs than the job's own."""
-        return self.times_s.item(job, node_type) if gpus == self.num_gpus.item(job) else math.inf
+        """Seconds; infinite with any other number of GPUs than the job's own, unless time-shared."""
+        slower = super().time_s(job, node_type, gpus, cpus, memory_gb) / self.duration_s.item(job)
+        return self.times_s.item(job, node_type) * slower
 
     def table_s(self, jobs: IntArray, cluster: Cluster) -> FloatArray:
         """Finite only at the job's own number of GPUs, on types that have as many."""

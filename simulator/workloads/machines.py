@@ -91,10 +91,9 @@ class Vms(Partitioned):
         return Cluster.of_vms(self.types(), self.num_nodes, self.controllers_of(self.num_nodes))
 
 
-class Nodes(Partitioned):
-    """Equal servers."""
+class Servers(Config):
+    """Equal servers: a group of those of a cluster, or all of them."""
 
-    kind: Literal["nodes"] = "nodes"
     num_nodes: NodeCount = Field(examples=[4])
     """servers, all equal"""
     gpus_per_node: GpuCount = 8
@@ -110,17 +109,63 @@ class Nodes(Partitioned):
     price_per_hour: NonNegative = 0.0
     """price of a server"""
 
-    def cluster(self, gpu_type: str = "GPU") -> Cluster:
-        """The servers; ``gpu_type`` where the key does not name one."""
-        node_type = NodeType(
-            f"{self.gpus_per_node}-GPU",
+    def node_type(self, name: str, gpu_type: str) -> NodeType:
+        """Their type; ``gpu_type`` where the key does not name one."""
+        return NodeType(
+            name,
             self.gpu_type or gpu_type,
             self.gpus_per_node,
             self.price_per_hour,
             cpus=self.cpus_per_node or math.inf,
             memory_gb=self.memory_gb_per_node or math.inf,
         )
-        return Cluster.of_nodes(node_type, self.num_nodes, self.controllers_of(self.num_nodes))
+
+
+class Room(Partitioned):
+    """Base of servers that stand there, of one kind or of several."""
+
+    def groups_by_key(self) -> dict[str, Servers]:
+        """Groups of equal servers, each by where its keys stand in the file."""
+        raise NotImplementedError
+
+    @property
+    def num_gpus(self) -> int:
+        """GPUs of all servers."""
+        return sum(g.num_nodes * g.gpus_per_node for g in self.groups_by_key().values())
+
+    def cluster(self, gpu_type: str = "GPU") -> Cluster:
+        """The servers, group after group; ``gpu_type`` where a group does not name one."""
+        types, type_of = [], []
+        for v, (key, group) in enumerate(self.groups_by_key().items()):
+            name = key.rpartition(".")[2] if "." in key else f"{group.gpus_per_node}-GPU"
+            types.append(group.node_type(name, gpu_type))
+            type_of += [v] * group.num_nodes
+        num_nodes = len(type_of)
+        return Cluster(tuple(types), num_nodes, tuple(type_of), self.controllers_of(num_nodes))
+
+
+class Nodes(Room, Servers):
+    """Equal servers."""
+
+    kind: Literal["nodes"] = "nodes"
+
+    def groups_by_key(self) -> dict[str, Servers]:
+        """All servers."""
+        return {"cluster": self}
+
+
+class Mixed(Room):
+    """Servers of several kinds, each a table [cluster.groups.NAME]."""
+
+    kind: Literal["mixed"] = "mixed"
+    groups: Annotated[dict[str, Servers], Field(min_length=1)] = Field(
+        examples=[{"old": {"num_nodes": 4}, "new": {"num_nodes": 2, "speed": 3.0}}]
+    )
+    """groups of equal servers by name, each with the keys of the kind nodes"""
+
+    def groups_by_key(self) -> dict[str, Servers]:
+        """The groups."""
+        return {f"cluster.groups.{name}": group for name, group in self.groups.items()}
 
 
 class Pool(Config):
@@ -137,7 +182,7 @@ class InstanceNodes(Partitioned):
     kind: Literal["instance"] = "instance"
 
 
-Machines = Vms | Nodes | Pool | InstanceNodes
+Machines = Vms | Nodes | Mixed | Pool | InstanceNodes
 
 
 def is_file(catalog: Any) -> bool:

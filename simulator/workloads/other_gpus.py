@@ -16,6 +16,7 @@ import numpy as np
 from simulator.errors import InputError
 from simulator.files.bundled import read_table
 from simulator.model.cluster import FloatArray
+from simulator.model.fractional import SharedDuration
 from simulator.model.performance import DurationByType, FixedDuration
 from simulator.model.workload import Workload
 from simulator.workloads.dnn_models import relative_speeds
@@ -79,6 +80,32 @@ def on_gpu_type(workload: Workload, gpu_type: str, ran_on: Sequence[str]) -> Wor
             f"relative speed: {', '.join(said)}"
         )
     return faster(workload, speed).noted(*notes)
+
+
+def on_kinds(workload: Workload, on_kind: Sequence[Workload]) -> Workload:
+    """The jobs on nodes of several types, each note once.
+
+    Parameters
+    ----------
+    on_kind : the same jobs as they are on nodes of each type alone.
+
+    Raises InputError: jobs with parts of GPUs, on types where their times differ.
+    """
+    notes = tuple(dict.fromkeys(note for each in on_kind for note in each.notes))
+    first = replace(on_kind[0], notes=notes)
+    fixed_s = [t for each in on_kind if (t := each.performance.fixed_s) is not None]
+    if all(np.array_equal(fixed_s[0], each_s) for each_s in fixed_s):
+        return first
+    if isinstance(workload.performance, SharedDuration):
+        raise InputError(
+            "jobs with parts of GPUs have one duration on all nodes, expected equal speeds"
+        )
+    times_s = np.column_stack(fixed_s)
+    return replace(
+        first,
+        performance=DurationByType(times_s.min(axis=1), workload.num_gpus, times_s=times_s),
+        requested_s=np.max([each.requested_s for each in on_kind], axis=0),
+    )
 
 
 def ratio_of_types(

@@ -17,7 +17,7 @@ from simulator.model.performance import FixedDuration
 from simulator.model.workload import Workload
 from simulator.statistics import Streams
 from simulator.workloads.elastic import mmpp_times
-from simulator.workloads.machines import GpuCount, Nodes
+from simulator.workloads.machines import GpuCount, Room
 from simulator.workloads.table import JobCount, Setting, WorkloadTable
 from simulator.workloads.traces import AnyTrace
 
@@ -177,15 +177,14 @@ class PoissonJobs(WorkloadTable):
             assert self.arrival_rate_per_h is not None
             return self.arrival_rate_per_h
         nodes = setting.machines
-        if not isinstance(nodes, Nodes):
+        if not isinstance(nodes, Room):
             raise KeyedError(
                 "workload.load", "given without [cluster] of the kind 'nodes', expected both"
             )
         with at_key("workload.duration_s"):
             duration_s = parse_law(self.duration_s).mean
-        gpus = nodes.num_nodes * nodes.gpus_per_node
         gpu_s_of_a_job = duration_s * sum(self.num_gpus) / len(self.num_gpus)
-        return self.load * gpus * SECONDS_PER_HOUR / gpu_s_of_a_job
+        return self.load * nodes.num_gpus * SECONDS_PER_HOUR / gpu_s_of_a_job
 
     def make(self, setting: Setting) -> Workload:
         """The jobs."""

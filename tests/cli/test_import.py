@@ -65,10 +65,10 @@ def test_slurm(tmp_path):
     told = done("import", "slurm", "slurm.conf", "qos.txt", cwd=folder(tmp_path)).stdout
     made = tomllib.loads((tmp_path / "scenario.toml").read_text())
     assert made["policy"] == "conservative-backfill"
-    assert made["cluster"] == {
-        "kind": "nodes", "num_nodes": 4, "gpus_per_node": 8, "gpu_type": "A100",
-        "cpus_per_node": 64, "memory_gb_per_node": 512,
-    }  # fmt: skip
+    assert made["cluster"] == {"kind": "mixed", "groups": {
+        "a100": {"num_nodes": 4, "gpus_per_node": 8, "gpu_type": "A100", "cpus_per_node": 64, "memory_gb_per_node": 512},
+        "v100": {"num_nodes": 2, "gpus_per_node": 4, "gpu_type": "V100", "cpus_per_node": 32},
+    }}  # fmt: skip
     assert made["policy_options"] == {
         "bf_window_s": 172_800, "bf_max_job_test": 500, "bf_resolution_s": 60, "order": "multifactor",
         "weight_age": 500, "weight_qos": 2000, "max_age_s": 302_400, "qos_priority": "normal=10 high=100",
@@ -76,7 +76,6 @@ def test_slurm(tmp_path):
     for what in (
         "clustername=lab",
         "bf_continue",
-        "old[1-2]",
         "login1",
         "partitionname=main",
         "maxtrespu",
@@ -87,8 +86,9 @@ def test_slurm(tmp_path):
 
 
 def test_preemption_by_qos(tmp_path):
-    """b of QOS high stops a, which holds all 32 GPUs and goes on when b has ended."""
+    """b of QOS high stops a, which holds all 40 GPUs and goes on when b has ended."""
     folder(tmp_path)
+    (tmp_path / "jobs.csv").write_text(JOBS.replace("a,0,90,32,", "a,0,90,40,"))
     (tmp_path / "slurm.conf").write_text(f"{CONF}PreemptType=preempt/qos\nPreemptMode=REQUEUE\n")
     (tmp_path / "qos.txt").write_text("Name|Priority|Preempt\nnormal|10|\nhigh|100|normal\n")
     told = done("import", "slurm", "slurm.conf", "qos.txt", cwd=tmp_path).stdout

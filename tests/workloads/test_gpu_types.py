@@ -14,7 +14,7 @@ from simulator.files.bundled import read_table
 from simulator.workloads import dnn_models
 from simulator.workloads.gpu_types import gpu_type_name, gpu_types, known_gpu_type
 from simulator.workloads.other_gpus import faster, on_gpu_type, ratio_of_types
-from tests.command import done
+from tests.command import done, refused
 from tests.core.jobs import elastic, fixed, sharing
 from tests.errors import input_error
 
@@ -215,3 +215,80 @@ def test_policies_lists_the_types():
     assert f"GPU types (key cluster.gpu_type): {', '.join(gpu_types())}." in " ".join(
         done("policies").stdout.split()
     )
+
+
+# -- servers of several kinds ------------------------------------------------------------------
+
+GROUPS = """policy = "{policy}"
+[workload]
+kind = "csv"
+path = "jobs.csv"
+[cluster]
+kind = "mixed"
+[cluster.groups.old]
+num_nodes = 2
+gpus_per_node = 4
+[cluster.groups.new]
+num_nodes = 1
+"""
+
+
+def run_on_groups(folder: Path, jobs: str, keys: str, policy: str = "fifo", more: str = ""):
+    (folder / "jobs.csv").write_text(JOBS + jobs)
+    (folder / "s.toml").write_text(GROUPS.format(policy=policy) + f"{keys}\n{more}")
+    workload, cluster = build(read_scenario(folder / "s.toml"))
+    assert cluster.node_type_of == (0, 0, 1)
+    done("run", "s.toml", "--out", "out", cwd=folder)
+    jobs_table = pd.read_csv(folder / "out" / "jobs.csv").set_index("job_id")
+    return jobs_table["completion_s"].to_dict(), workload
+
+
+def test_a_job_over_servers_of_two_kinds_is_as_fast_as_the_slower(tmp_path):
+    """a takes the new server, b the two old ones; d fits beside neither, and passes c, which waits for all 16 GPUs."""
+    jobs = "a,0,100,8,200,,\nb,0,100,8,200,,\nc,1,100,16,100,,\nd,2,50,4,50,,\n"
+    ends, workload = run_on_groups(tmp_path, jobs, "speed = 2.0", "easy-backfill")
+    assert ends == {"a": 50, "b": 100, "c": 200, "d": 75}
+    assert workload.performance.times_s.tolist() == [[100, 50], [100, 50], [100, 50], [50, 25]]
+    assert workload.requested_s.tolist() == [200, 200, 100, 50]
+    assert workload.notes == ("cluster.groups.new.speed: jobs are 2 times as fast as in the trace",)
+
+
+def test_jobs_get_the_type_that_they_ask_for_at_its_speed(tmp_path):
+    """ResNet-50: 2,786 images/s on an H100, 833 on a V100; b asks for a V100 and waits for one."""
+    jobs = "a,0,1000,8,,resnet50,V100|H100\nb,0,1000,8,,resnet50,V100\nc,0,10,8,,resnet50,V100\n"
+    keys = 'gpu_type = "H100"\n[cluster.groups.other]\nnum_nodes = 1\ngpu_type = "A100"'
+    (tmp_path / "jobs.csv").write_text(JOBS + jobs)
+    text = GROUPS.format(policy="fifo").replace("= 4\n", '= 4\ngpu_type = "V100"\n') + keys
+    (tmp_path / "s.toml").write_text(f'{text}\n[adapt]\ngpu_type = "V100"\n')
+    done("run", "s.toml", "--out", "out", cwd=tmp_path)
+    ends = pd.read_csv(tmp_path / "out" / "jobs.csv").set_index("job_id")["completion_s"].to_dict()
+    assert ends["b"] == 1000
+    assert ends["c"] == 1010
+    assert ends["a"] == pytest.approx(1000 * 833 / 2786, rel=1e-3)
+
+
+def test_processor_sharing_on_servers_of_two_speeds(tmp_path):
+    """Each of the two jobs has eight GPUs, those of one twice as fast."""
+    ends, _ = run_on_groups(
+        tmp_path, "a,0,100,8,,,\nb,0,100,8,,,\n", "speed = 2.0", "processor-sharing"
+    )
+    assert sorted(ends.values()) == [50, 100]
+
+
+def test_equal_speeds_are_jobs_of_one_duration(tmp_path):
+    ends, workload = run_on_groups(tmp_path, "a,0,100,16,,,\n", "speed = 1.0")
+    assert (ends, type(workload.performance).__name__) == ({"a": 100}, "FixedDuration")
+
+
+@pytest.mark.parametrize(
+    ("keys", "more", "line"),
+    [
+        ("speed = 0", "", "cluster.groups.new.speed: got 0, expected a number > 0"),
+        ("gpu_typ = 'H100'", "", "cluster.groups.new.gpu_typ: unknown key"),
+        ("speed = 2.0", '[adapt]\nspeedup = "calibrated"', "cluster.groups: the jobs have a"),
+    ],
+)
+def test_what_is_wrong_with_a_group_is_one_line(tmp_path, keys, more, line):
+    (tmp_path / "jobs.csv").write_text(f"{JOBS}a,0,100,1,,resnet50,V100\n")
+    (tmp_path / "s.toml").write_text(GROUPS.format(policy="fifo") + f"{keys}\n{more}")
+    assert line in refused("run", "s.toml", cwd=tmp_path)
