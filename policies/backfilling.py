@@ -145,23 +145,14 @@ class Plan:
         if self._places is not None:
             fixed, wanted = self._view.cluster.node_type_of or (), self._places.nodes[job]
             most[[not self._places.allows(job, fixed[n]) for n in nodes]] = 0
-        holding = np.flatnonzero(most >= gpus)
-        if wanted:
-            each = gpus // wanted
-            fullest = np.argsort(np.where(most >= each, room[:, 0], np.inf), kind="stable")
-            chosen = [(row, each) for row in sorted(fullest[:wanted].tolist())]
-            if (most >= each).sum() < wanted:
-                return ()
-        elif len(holding):
-            chosen = [(int(holding[np.argmin(room[holding, 0])]), gpus)]
+        chosen: list[tuple[int, int]] = []
+        if self._places is None or not self._places.one_rack[job]:
+            chosen = _rows(gpus, wanted, most, room[:, 0])
         else:
-            chosen, left = [], gpus
-            for row in np.argsort(-most, kind="stable").tolist():
-                if left > 0 and most[row] > 0:
-                    chosen.append((row, int(min(left, most[row]))))
-                    left -= chosen[-1][1]
-            if left:
-                return ()
+            racks = [[self._row[n] for n in rack] for rack in self._places.racks(nodes)]
+            for rack in sorted(racks, key=lambda rack: room[rack, 0].sum()):
+                there = np.isin(np.arange(len(nodes)), rack)
+                chosen = chosen or _rows(gpus, wanted, np.where(there, most, 0), room[:, 0])
         shares = []
         for row, part in chosen:
             more = dict(zip(self._names, (per_gpu[row] * part).tolist(), strict=True))
@@ -193,6 +184,24 @@ class Plan:
             taken = [sign * getattr(share, r) for r in self._names]
             for step in range(first, last):
                 self._nodes[step][self._row[share.node]] -= taken
+
+
+def _rows(gpus: int, wanted: int, most: FloatArray, free_gpus: FloatArray) -> list[tuple[int, int]]:
+    """Rows of nodes and GPUs there, of nodes that hold at most so many; empty where the job does not fit.
+
+    The fullest ``wanted`` nodes in equal parts; for 0 the fullest node that holds the job, else the emptiest.
+    """
+    each = gpus // max(wanted, 1)
+    holding = np.flatnonzero(most >= each)
+    if len(holding) >= max(wanted, 1):
+        fullest = holding[np.argsort(free_gpus[holding], kind="stable")]
+        return [(row, each) for row in sorted(fullest[: max(wanted, 1)].tolist())]
+    chosen, left = [], gpus
+    for row in () if wanted else np.argsort(-most, kind="stable").tolist():
+        if left > 0 and most[row] > 0:
+            chosen.append((row, int(min(left, most[row]))))
+            left -= chosen[-1][1]
+    return [] if left else chosen
 
 
 @dataclass

@@ -95,7 +95,8 @@ class FreeCapacity:
     ) -> tuple[Placement, ...]:
         """Shares of a job on the fullest node that holds it whole, else on the emptiest nodes.
 
-        A job that asks for a number of nodes lies on the fullest of as many, in equal parts. A job over several nodes has its CPUs and memory in proportion to its GPUs on each. Empty
+        A job that asks for a number of nodes lies on the fullest of as many, in equal parts. One that asks for one rack lies in
+        the fullest that holds it. A job over several nodes has its CPUs and memory in proportion to its GPUs on each. Empty
         where the job does not fit. Nothing is taken.
 
         Parameters
@@ -114,6 +115,15 @@ class FreeCapacity:
         if not self._beside and nodes is None and places is None:
             found = self._free.place(gpus)
             return tuple([_NEW(Placement, (job, n, share, FIXED, 0.0, 0.0)) for n, share in found])
+        if places is None or not places.one_rack[job]:
+            return self._placed(job, gpus, nodes)
+        racks = places.racks(self._free.now if nodes is None else nodes)
+        in_rack = (self._placed(job, gpus, rack) for rack in sorted(racks, key=self.gpus_on))
+        return next(filter(None, in_rack), ())
+
+    def _placed(self, job: int, gpus: int, nodes: Sequence[int] | None) -> tuple[Placement, ...]:
+        """Shares of a job on these nodes, wherever its rack is."""
+        places = self._places
         allowed = None if nodes is None else frozenset(nodes)
 
         def most(node: int) -> float:

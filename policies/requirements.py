@@ -169,14 +169,14 @@ def _list_or_node(workload: Workload, cluster: Cluster) -> MissingRequirement | 
 
 
 def _any_place(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
-    """No job asks for a number of nodes, or for types of GPU."""
+    """No job asks for a number of nodes, one rack, or types of GPU."""
     if not workload.has_places:
         return None
-    asks = (workload.num_nodes > 0) | (np.array(workload.gpu_types) != "")
+    asks = (workload.num_nodes > 0) | workload.one_rack | (np.array(workload.gpu_types) != "")
     job = int(np.argmax(asks))
     return MissingRequirement(
-        f"job {workload.job_id[job]!r} asks for a number of nodes or types of GPU, and the policy places jobs "
-        'anywhere (workload.places = "any" lets jobs be anywhere)'
+        f"job {workload.job_id[job]!r} asks for a number of nodes, one rack or types of GPU, and the policy places "
+        'jobs anywhere (workload.places = "any" lets jobs be anywhere)'
     )
 
 

@@ -36,7 +36,7 @@ Top = tuple[Entry, Hashable]
 
 
 def demand(view: View, job: int) -> Hashable:
-    """Jobs that fit alike: those of one demand of GPUs, CPUs, memory, nodes and types."""
+    """Jobs that fit alike: those of one demand of GPUs, CPUs, memory, nodes, racks and types."""
     workload = view.workload
     gpus = workload.num_gpus_list[job]
     if not view.cluster.limited_resources and not workload.has_places:
@@ -44,7 +44,7 @@ def demand(view: View, job: int) -> Hashable:
     # As text, since a demand that is not stated (NaN) is equal to itself there.
     return (
         f"{gpus} {workload.num_cpus.item(job)} {workload.memory_gb.item(job)}"
-        f" {workload.num_nodes.item(job)} {workload.gpu_types[job]}"
+        f" {workload.num_nodes.item(job)} {workload.one_rack.item(job)} {workload.gpu_types[job]}"
     )
 
 

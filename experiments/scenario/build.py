@@ -45,8 +45,7 @@ def with_features(scenario: Scenario, workload: Workload) -> Workload:
 
 def scene_of(scenario: Scenario, workload: Workload, cluster: Cluster) -> Scene:
     """The scenario as its features see it."""
-    rack = getattr(scenario.cluster, "nodes_per_rack", None)
-    return Scene(workload, cluster, scenario.streams, scenario.features, rack)
+    return Scene(workload, cluster, scenario.streams, scenario.features)
 
 
 def unused_keys(scenario: Scenario, workload: Workload, cluster: Cluster) -> Iterator[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from experiments.config import KeyedError, at_key
 from experiments.scenario.schema import Scenario
 from simulator.adaptation import Rules
 from simulator.errors import InputError
-from simulator.workloads.machines import Machines, Pool, Room, Servers, Vms
+from simulator.workloads.machines import Machines, Partitioned, Pool, Room, Servers, Vms
 from simulator.workloads.table import Modelled
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ def fitted(
 
     with at_key("cluster"):
         cluster = _cluster(scenario.cluster, own_cluster, scenario)
+        if isinstance(scenario.cluster, Partitioned):
+            cluster = replace(cluster, nodes_per_rack=scenario.cluster.nodes_per_rack)
         cluster = _with_features(cluster, scenario)
         workload = _on_gpus(workload, own_cluster, scenario)
     rules, asked = scenario.adapt, workload.performance
@@ -48,6 +51,11 @@ def fitted(
         if scenario.policy in SHARING_IN_TIME and _is_fixed_demand(workload):
             workload = time_shared(workload)
         check_fits(workload, cluster)
+        if workload.one_rack.any() and cluster.nodes_per_rack is None:
+            workload = workload.noted(
+                f"workload: {workload.one_rack.sum()} jobs ask for one rack, and all nodes are in one "
+                "(key cluster.nodes_per_rack)"
+            )
     except KeyedError:
         raise
     except InputError as error:
@@ -176,8 +184,6 @@ def _is_fixed_demand(workload: Workload) -> bool:
 
 def _cluster(machines: Machines | None, own: Cluster | None, scenario: Scenario) -> Cluster:
     """The machines asked for; those of the workload by default."""
-    import dataclasses
-
     from simulator import Cluster
 
     if isinstance(machines, Room | Pool):
@@ -217,4 +223,4 @@ def _cluster(machines: Machines | None, own: Cluster | None, scenario: Scenario)
     num_nodes = machines.num_nodes if isinstance(machines, Vms) else None
     num_nodes = num_nodes or own.num_nodes
     controllers = machines.controllers_of(num_nodes)
-    return dataclasses.replace(own, num_nodes=num_nodes, num_controllers=controllers)
+    return replace(own, num_nodes=num_nodes, num_controllers=controllers)

@@ -97,7 +97,7 @@ class NetworkKeys(FeatureTable):
         """Racks and factors."""
         if scene.cluster.is_pool:
             raise KeyedError("network", "given with a rental pool, expected nodes")
-        if self.across_racks is not None and scene.nodes_per_rack is None:
+        if self.across_racks is not None and scene.cluster.nodes_per_rack is None:
             raise KeyedError(
                 "cluster.nodes_per_rack", "missing, expected beside network.across_racks"
             )
@@ -106,7 +106,7 @@ class NetworkKeys(FeatureTable):
             return network_of(
                 scene.workload,
                 scene.cluster.num_nodes,
-                scene.nodes_per_rack,
+                scene.cluster.nodes_per_rack,
                 self.same_rack,
                 self.across_racks,
                 own,

@@ -1,4 +1,4 @@
-"""Nodes and GPU types that jobs ask for, kept whatever the policy decides."""
+"""Nodes, racks and GPU types that jobs ask for, kept whatever the policy decides."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class KeptPlaces(Feature):
         self._places = Places(simulation.workload, simulation.cluster)
 
     def check(self, controller: Controller, plan: Plan) -> None:
-        """Each job lies on as many nodes as it asks for, of a type that will do."""
+        """Each job lies on as many nodes as it asks for, of a type that will do, in one rack where it wants that."""
         simulation = self._simulation
         for job, shares in plan.shares_of.items() if simulation.check else ():
             wrong = self._places.wrong(job, shares, simulation.cluster)

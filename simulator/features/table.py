@@ -25,14 +25,12 @@ class Scene:
     workload, cluster : its jobs and machines.
     streams : its random streams.
     tables : all tables of features that it has, by name.
-    nodes_per_rack : the nodes of a rack, neighbours by number; None: all nodes are in one rack.
     """
 
     workload: Workload
     cluster: Cluster
     streams: Streams
     tables: Mapping[str, FeatureTable]
-    nodes_per_rack: int | None = None
 
 
 class FeatureTable(Config):

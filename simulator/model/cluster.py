@@ -124,6 +124,7 @@ class Cluster:
     carbon_g_per_kwh : carbon intensity of the energy.
     price_factor : ``(N,)`` what the leasing of each node costs, over the price of its type (spot VMs);
         None: 1. Policies reckon with the prices of the types.
+    nodes_per_rack : the nodes of a rack, neighbours by number; None: all nodes are in one rack.
     """
 
     node_types: tuple[NodeType, ...]
@@ -135,6 +136,7 @@ class Cluster:
     pue: float = 1.0
     carbon_g_per_kwh: float = 0.0
     price_factor: tuple[float, ...] | None = None
+    nodes_per_rack: int | None = None
     _rates: dict[tuple[int, int], Rates] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -145,6 +147,8 @@ class Cluster:
         if len({t.name for t in self.node_types}) != len(self.node_types):
             raise InputError("cluster: two node types have the same name")
         whole(1, "cluster", num_nodes=self.num_nodes)
+        if self.nodes_per_rack is not None:
+            whole(1, "cluster", nodes_per_rack=self.nodes_per_rack)
         if self.num_controllers < 1 or self.num_nodes % self.num_controllers:
             raise InputError(
                 f"cluster: {self.num_controllers} controllers for {self.num_nodes} nodes, "
@@ -213,6 +217,11 @@ class Cluster:
     def is_pool(self) -> bool:
         """True where this is an unlimited pool of GPUs, given in real-valued shares."""
         return math.isinf(self.node_types[0].gpus)
+
+    @cached_property
+    def rack_of(self) -> IntArray:
+        """``(N,)`` the rack of each node."""
+        return np.arange(self.num_nodes, dtype=np.int64) // (self.nodes_per_rack or self.num_nodes)
 
     def nodes_of(self, controller: int) -> IntArray:
         """``(N/K,)`` the nodes of one controller, ascending."""

@@ -1,8 +1,8 @@
-"""Places that jobs ask for: a number of nodes, and types of GPU that will do."""
+"""Places that jobs ask for: a number of nodes, one rack, and types of GPU that will do."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +22,12 @@ def types_of(text: str) -> frozenset[str]:
 
 
 class Places:
-    """Nodes and types that the jobs of a workload ask for, on the node types of a cluster.
+    """Nodes, racks and types that the jobs of a workload ask for, on a cluster.
 
     Attributes
     ----------
     nodes : by job, the number of nodes that it lies on in equal parts; 0: any.
+    one_rack : by job, whether its nodes lie in one rack.
     """
 
     def __init__(self, workload: Workload, cluster: Cluster) -> None:
@@ -37,6 +38,8 @@ class Places:
         }
         self.nodes: list[int] = workload.num_nodes.tolist()
         self._allowed = [rows[text] for text in workload.gpu_types]
+        self.one_rack: list[bool] = workload.one_rack.tolist()
+        self._rack_of: list[int] = cluster.rack_of.tolist()
 
     def table(self) -> npt.NDArray[np.bool_]:
         """``(V, J)`` whether a job may be on a node type."""
@@ -46,6 +49,13 @@ class Places:
         """Whether a job may be on a node type."""
         return self._allowed[job][node_type]
 
+    def racks(self, nodes: Iterable[int]) -> Collection[Sequence[int]]:
+        """These nodes by rack."""
+        of: dict[int, list[int]] = {}
+        for node in nodes:
+            of.setdefault(self._rack_of[node], []).append(node)
+        return of.values()
+
     def wrong(self, job: int, shares: Iterable[Placement], cluster: Cluster) -> str:
         """The fault of a job's placements, in words; "" where they are as it asks."""
         fixed, shares = cluster.node_type_of, list(shares)
@@ -53,6 +63,8 @@ class Places:
             v = share.node_type if fixed is None else fixed[share.node]
             if not self._allowed[job][v]:
                 return f"on node {share.node} with {cluster.node_types[v].gpu_type}, of another type than it asks for"
+        if self.one_rack[job] and len({self._rack_of[share.node] for share in shares}) > 1:
+            return "in several racks, expected one"
         wanted = self.nodes[job]
         if wanted and (
             len(shares) != wanted

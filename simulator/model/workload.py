@@ -67,6 +67,7 @@ class Workload:
     account : who pays for the job; "" where unknown.
     num_nodes : ``(J,)`` nodes on which a job of fixed demand lies in equal parts, 1: on one node; 0: any number.
     gpu_types : types of GPU that will do for each job, "A100|H100"; "": any.
+    one_rack : ``(J,)`` whether all nodes of the job lie in one rack.
     after : by job, those that it follows: it is submitted when they have ended, not before ``submit_s``
         (`simulator.features.dependencies`). Empty: none follows any.
     notes : what a reader or generator has to say about this workload (sorted, cleaned, ..).
@@ -95,6 +96,7 @@ class Workload:
     account: Sequence[str] = ()
     num_nodes: IntArray = None  # type: ignore[assignment]
     gpu_types: Sequence[str] = ()
+    one_rack: npt.NDArray[np.bool_] = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         count = len(self.job_id)
@@ -108,9 +110,8 @@ class Workload:
         if self.patience_s is not None:
             self._fill("patience_s", np.inf)
         object.__setattr__(self, "job_id", tuple(self.job_id))
-        nodes = np.array(np.zeros(count) if self.num_nodes is None else self.num_nodes, np.int64)
-        nodes.flags.writeable = False
-        object.__setattr__(self, "num_nodes", nodes)
+        self._fill("num_nodes", 0, np.int64)
+        self._fill("one_rack", False, np.bool_)
         for name in ("model", "user", "vc", "qos", "account", "gpu_type", "gpu_types"):
             object.__setattr__(self, name, tuple(getattr(self, name)) or ("",) * count)
         object.__setattr__(self, "fails_at", tuple(map(tuple, self.fails_at)))
@@ -118,11 +119,11 @@ class Workload:
         object.__setattr__(self, "after", tuple(map(tuple, self.after)))
         self._check()
 
-    def _fill(self, name: str, default: float) -> None:
+    def _fill(self, name: str, default: float, dtype: type[np.generic] = np.float64) -> None:
         value = getattr(self, name)
         if value is None:
             value = np.full(len(self.job_id), default)
-        column = np.array(value, dtype=np.float64)
+        column = np.array(value, dtype=dtype)
         column.flags.writeable = False
         object.__setattr__(self, name, column)
 
@@ -139,6 +140,7 @@ class Workload:
             "requested_s",
             "priority",
             "num_nodes",
+            "one_rack",
         ):
             if getattr(self, name).shape != (count,):
                 raise InputError(
@@ -221,8 +223,8 @@ class Workload:
 
     @cached_property
     def has_places(self) -> bool:
-        """True where some job asks for a number of nodes, or for types of GPU (`simulator.model.places`)."""
-        return bool(self.num_nodes.any()) or any(self.gpu_types)
+        """True where some job asks for a number of nodes, one rack, or types of GPU (`simulator.model.places`)."""
+        return bool(self.num_nodes.any() or self.one_rack.any()) or any(self.gpu_types)
 
     @cached_property
     def is_elastic(self) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.errors import InputError
-from simulator.model.cluster import Cluster, FloatArray, NodeType
+from simulator.model.cluster import Cluster, FloatArray, IntArray, NodeType
 from simulator.model.performance import FixedDuration, TimeTable
 from simulator.model.places import BETWEEN, Places, types_of
 from simulator.model.tolerances import CAPACITY
@@ -98,6 +98,7 @@ def sized(workload: Workload, cluster: Cluster, rule: Literal["leave-out", "clip
         name: np.where(still, np.nan, getattr(workload, name)) for name in ("num_cpus", "memory_gb")
     }
     stated["num_nodes"] = np.where(still, 0, workload.num_nodes)
+    stated["one_rack"] = workload.one_rack & ~still
     note = (
         f"workload: {bad.sum()} jobs do not fit on the machines, they get no more than these have"
     )
@@ -172,11 +173,14 @@ def _faults(workload: Workload, cluster: Cluster) -> Iterator[_Fault]:
         places = Places(workload, cluster)
         held, wanted = np.where(places.table(), held, 0), workload.num_nodes
         on_one = np.floor(held * np.maximum(wanted, 1) + CAPACITY) >= gpus
-        able = _least_of_a_controller(on_one.astype(np.float64), cluster)
+        least = np.where(
+            wanted > 0, _least(on_one.astype(np.float64), workload, cluster) - wanted,
+            _least(held, workload, cluster) - gpus,
+        )  # fmt: skip
         yield _Fault(
-            np.where(wanted > 0, able < wanted, _least_of_a_controller(held, cluster) < gpus),
+            least < 0,
             gpus,
-            f"%s GPUs do not fit on the nodes and types of GPU that it asks for, of {nodes}",
+            f"%s GPUs do not fit on the nodes, the rack and the types of GPU that it asks for, of {nodes}",
         )
     yield _Fault(
         _least_of_a_controller(held, cluster) < gpus,
@@ -199,17 +203,42 @@ def _gpus_held(
     return held
 
 
-def _least_of_a_controller(of_type: FloatArray, cluster: Cluster) -> FloatArray:
-    """``(n,)`` sums over the nodes of the controller that has least, of ``(V, n)`` per type."""
+def _least(of_type: FloatArray, workload: Workload, cluster: Cluster) -> FloatArray:
+    """``(J,)`` as `_least_of_a_controller` of ``(V, J)``, in one rack for the jobs that ask for one."""
+    of_one_rack = cluster.nodes_per_rack is not None and workload.one_rack.any()
+    anywhere = _least_of_a_controller(of_type, cluster)
+    if not of_one_rack:
+        return anywhere
+    in_rack = _least_of_a_controller(of_type, cluster, cluster.rack_of)
+    return np.where(workload.one_rack, in_rack, anywhere)
+
+
+def _least_of_a_controller(
+    of_type: FloatArray, cluster: Cluster, rack_of: IntArray | None = None
+) -> FloatArray:
+    """``(n,)`` sums over the nodes of the controller that has least, of ``(V, n)`` per type.
+
+    Parameters
+    ----------
+    rack_of : by node; sums are over the nodes of the rack where the controller has most. None: all nodes.
+    """
     if cluster.node_type_of is None:
         return np.asarray(cluster.num_nodes // cluster.num_controllers * of_type.max(axis=0))
-    types = np.array(cluster.node_type_of).reshape(-1, cluster.num_controllers)
-    numbers = np.stack([(types == v).sum(axis=0) for v in range(len(of_type))])
-    sums = [
-        sum(count * of_type[v] for v, count in enumerate(of_controller) if count)
-        for of_controller in np.unique(numbers, axis=1).T.tolist()
-    ]
-    return np.asarray(np.min(sums, axis=0))
+    types, nodes = np.array(cluster.node_type_of), np.arange(cluster.num_nodes)
+    owner, rack = nodes % cluster.num_controllers, 0 * nodes if rack_of is None else rack_of
+    parts, part_of = np.unique(owner * len(nodes) + rack, return_inverse=True)
+    numbers = np.zeros((len(parts), len(of_type)), np.int64)
+    np.add.at(numbers, (part_of, types), 1)
+    kinds: dict[int, set[tuple[int, ...]]] = {}
+    for part, counts in zip(parts.tolist(), numbers.tolist(), strict=True):
+        kinds.setdefault(part // len(nodes), set()).add(tuple(counts))
+
+    def total(counts: tuple[int, ...]) -> FloatArray:
+        held = [count * of_type[v] for v, count in enumerate(counts) if count]
+        return np.asarray(np.sum(held, axis=0))
+
+    most = [np.max([*map(total, each)], axis=0) for each in {*map(frozenset, kinds.values())}]
+    return np.asarray(np.min(most, axis=0))
 
 
 def _check_shape(performance: TimeTable, cluster: Cluster) -> None:

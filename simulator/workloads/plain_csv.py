@@ -62,6 +62,8 @@ class CsvJobs(Trace):
         InputColumn("gpus_per_node", "", "GPUs on each of its nodes; without num_gpus, on num_nodes or one",
                     "integer", required=False, empty=0.0, at_least=0, at_most=MOST, aliases=_names("gpus_node "
                     "gpu_per_node")),
+        InputColumn("one_rack", "", "1: its nodes lie in one rack; empty: anywhere", "integer", required=False,
+                    empty=0.0, at_least=0, at_most=1, aliases=_names("contiguous same_rack")),
         InputColumn("gpu_type", "", "type of GPU that it asks for and that the duration is of, or types that will do, A100|H100; empty: any", "text", required=False,
                     empty="", aliases=_names("gpu_types gpu_model gpu_models"), gives="gpu_types"),
         InputColumn("cpus_per_gpu", "", "CPUs for each GPU, where num_cpus is not there", "number",
@@ -151,4 +153,5 @@ def _demands(table: Table, found: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("num_cpus", "memory_gb"):
         of_gpus = gpus * table.numbers(name.replace("num_", "") + "_per_gpu")
         more[name] = np.where(np.isnan(found[name]), of_gpus, found[name])
-    return {"num_gpus": gpus, "num_nodes": nodes.astype(np.int64), **more}
+    one_rack = table.numbers("one_rack") > 0
+    return {"num_gpus": gpus, "num_nodes": nodes.astype(np.int64), "one_rack": one_rack, **more}

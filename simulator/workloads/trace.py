@@ -56,6 +56,8 @@ class Trace(Selected, Modelled, Redrawn):
     """titles of the file by name of a column, where they are not found by themselves; "": there is none"""
     places: AskedPlaces = "as-asked"
     """whether jobs keep to the nodes and types of GPU that they ask for, where the machines have several types"""
+    one_rack: bool = False
+    """whether all jobs lie in one rack, whatever the file says"""
     kill_at_limit: bool = False
     """whether a job ends when it has run for the time that it asked for, its work done or not"""
     split: Split | None = Field(default=None, examples=[[20, 70, 10]])
@@ -207,6 +209,8 @@ class Trace(Selected, Modelled, Redrawn):
         jobs = self.selected(*self._read())
         if self.places == "any":
             jobs = replace(jobs, num_nodes=np.zeros(len(jobs), np.int64), gpu_types=())
+        if self.one_rack or self.places == "any":
+            jobs = replace(jobs, one_rack=np.full(len(jobs), self.one_rack))
         if self.kill_at_limit:
             jobs = killed_at_limit(jobs)
         if self.split is not None:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from policies import make_policy, requirements_verdict
 from simulator import Cluster, FixedDuration, NodeType, Result, Workload, simulate
-from simulator.errors import InfeasibleDecision
+from simulator.errors import InfeasibleDecision, InputError
 from simulator.features.tenants.tenants import tenants_of
 from simulator.model.contract import Decision, Placement, View
 from simulator.workloads.fits import check_fits, sized, with_known_types
 from simulator.workloads.registry import read_jobs
 from simulator.workloads.slurm import SlurmJobs
 from simulator.workloads.table import Setting
-from tests.command import done
+from tests.command import done, refused
 from tests.errors import input_error
 
 A, B = NodeType("a", "A100", 8, cpus=32), NodeType("b", "T4", 8, cpus=32)
@@ -91,6 +94,68 @@ def test_cpus_count_beside_places() -> None:
     work = jobs((1, 0, ""), (2, 2, ""), num_cpus=np.array([30.0, 8.0]))
     for policy in ("fifo-backfill", "easy-backfill"):
         assert run(work, Cluster.of_nodes(A, 2), policy).first_start_s.tolist() == [0, 10]
+
+
+def racks(*types: NodeType, size: int = 2, controllers: int = 1) -> Cluster:
+    return replace(mixed(*types), nodes_per_rack=size, num_controllers=controllers)
+
+
+@pytest.mark.parametrize("policy", ORDERS)
+def test_a_job_lies_in_one_rack(policy: str) -> None:
+    """b finds room on nodes 1, 2 and 3, and lies on 2 and 3; c waits for a, though d beside it leaves 16 GPUs free."""
+    work = jobs((8, 0, ""), (16, 0, ""), (16, 0, ""), one_rack=np.array([False, True, True]))
+    work = replace(work, submit_s=np.array([0.0, 1, 2]))
+    found = run(work, racks(A, A, A, A), policy)
+    (first,) = held(found)["a"]
+    whole = {0, 1} if first > 1 else {2, 3}
+    assert set(held(found)["b"]) == whole
+    assert set(held(found)["c"]) == {0, 1, 2, 3} - whole
+    assert found.first_start_s.tolist() == [0, 1, 10]
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_every_order_keeps_racks_nodes_and_types(data: st.DataObject) -> None:
+    """Any jobs that fit one by one end once; the engine refuses what lies elsewhere than asked for."""
+    cluster = racks(*data.draw(st.lists(st.sampled_from([A, B]), min_size=4, max_size=6)))
+    asked = st.tuples(st.integers(1, 16), st.integers(0, 2), st.sampled_from(["", "A100", "T4"]))
+    rows = data.draw(st.lists(st.tuples(asked, st.booleans()), min_size=1, max_size=8))
+    rows = [((g - g % max(n, 1) or n, n, t), one) for (g, n, t), one in rows]
+    work = jobs(*(row for row, _ in rows), one_rack=np.array([one for _, one in rows]))
+    try:
+        work = sized(work, cluster, "leave-out")
+    except InputError:
+        return
+    found = run(work, cluster, data.draw(st.sampled_from(ORDERS)))
+    assert np.isfinite(found.completion_s).all()
+    for job, nodes in held(found).items():
+        if work.one_rack[list(work.job_id).index(job)]:
+            assert len({n // 2 for n in nodes}) == 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_one_rack_fits_as_by_enumeration(data: st.DataObject) -> None:
+    """16 GPUs fit in one rack where for each controller two of its nodes of the type are in one."""
+    controllers = data.draw(st.sampled_from([1, 2, 3]))
+    types = data.draw(st.lists(st.sampled_from([A, B]), min_size=6, max_size=6))
+    size = data.draw(st.integers(1, 6))
+    cluster = racks(*types, size=size, controllers=controllers)
+    nodes = data.draw(st.sampled_from([0, 2]))
+    kind = data.draw(st.sampled_from(["", "A100"]))
+    work = jobs((16, nodes, kind), one_rack=np.array([True]))
+    expected = all(
+        any(
+            sum(not kind or types[n] is A for n in range(k, 6, controllers) if n // size == r) >= 2
+            for r in range(6)
+        )
+        for k in range(controllers)
+    )
+    if expected:
+        check_fits(work, cluster)
+    else:
+        with input_error("16 GPUs"):
+            check_fits(work, cluster)
 
 
 @pytest.mark.parametrize(
@@ -230,3 +295,20 @@ def test_pods_on_the_models_that_they_ask_for(tmp_path: Path) -> None:
         assert "1 pods ask for a GPU model, here they take any" in ran.stderr
         jobs = pd.read_csv(tmp_path / policy / "jobs.csv").set_index("job_id")
         assert jobs["first_start_s"].to_dict() == {"x": 0, "y": 100, "z": 2, "w": 2}
+
+
+def test_one_rack_by_a_column_and_by_a_key(tmp_path: Path) -> None:
+    """24 GPUs are more than a rack of two nodes has; without racks all nodes are in one, which is told."""
+    (tmp_path / "jobs.csv").write_text(
+        "job_id,submit_time_s,duration_s,num_gpus,one_rack\na,0,9,8,\nb,0,9,16,1\nc,0,9,24,\n"
+    )
+    told = done("run", "jobs.csv", "--nodes", "4", "--gpus", "8", cwd=tmp_path).stderr
+    assert "1 jobs ask for one rack, and all nodes are in one (key cluster.nodes_per_rack)" in told
+    words = ("run", "jobs.csv", "--nodes", "4", "--gpus", "8", "--set", "cluster.nodes_per_rack=2")
+    done(*words, "--out", "out", cwd=tmp_path)
+    by_job = pd.read_csv(tmp_path / "out" / "schedule.csv").groupby("job_id")["node"].agg(set)
+    assert by_job["b"] in ({0, 1}, {2, 3})
+    told = refused(*words, "--set", "workload.one_rack=true", cwd=tmp_path)
+    assert "job 'c': 24 GPUs do not fit on the nodes, the rack and the types of GPU" in told
+    told = refused(*words, "--set", "policy=las+proportional", cwd=tmp_path)
+    assert "job 'b' asks for a number of nodes, one rack or types of GPU" in told

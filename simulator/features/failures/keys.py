@@ -77,11 +77,11 @@ class FailureKeys(FailureTable):
         laws = self._pair("rack_time_to_failure", "rack_repair")
         if laws is None:
             return
-        if scene.nodes_per_rack is None:
+        if scene.cluster.nodes_per_rack is None:
             raise KeyedError(
                 "cluster.nodes_per_rack", "missing, expected beside failures.rack_time_to_failure"
             )
-        yield Outages.of_racks(num_nodes, scene.nodes_per_rack, *laws)
+        yield Outages.of_racks(num_nodes, scene.cluster.nodes_per_rack, *laws)
 
     def _pair(self, first: str, second: str) -> tuple[Law, Law] | None:
         """Two laws that belong together; None where neither is given."""
