@@ -49,7 +49,7 @@ SEEDS: dict[str, dict[Scale, int]] = {
     "pairs": {"quick": 3, "paper": 10},
     "few": {"quick": 3, "paper": 5},
     "shown": {"quick": 1, "paper": 5},
-    "above all GPUs": {"quick": 1, "paper": 5},
+    "above all GPUs": {"quick": 1, "paper": 3},
     "ten": {"quick": 1, "paper": 10},
     "one": {"quick": 1, "paper": 1},
     "later": {"quick": 0, "paper": 5},
