@@ -1,8 +1,8 @@
 """Slurm's multifactor priority of waiting jobs.
 
 priority = weight_age * age + weight_fairshare * fair share + weight_size * size + weight_qos * QOS
-+ weight_partition * partition, each factor between 0 and 1. Source: Slurm's documentation, Multifactor Priority Plugin
-and Classic Fairshare Algorithm.
++ weight_partition * partition, each factor between 0 and 1. Source: Slurm's documentation, Multifactor Priority Plugin,
+Classic Fairshare Algorithm and Fair Tree Fairshare Algorithm.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from policies.tenants.queues import tenants_of
 from simulator import InputError, View
 from simulator.model.cluster import FloatArray
+from simulator.model.ranks import ranks
 
 DAY_S = 86_400.0
 
@@ -29,6 +30,8 @@ class Multifactor:
     weight_fairshare : of 2 ** (-usage / share), both as parts of all, of the job's tenant (PriorityWeightFairshare). Shares are
         the tenants' weights; usage is in GPU-seconds, of which half counts after half_life_s; what was used
         since the last decision counts in full.
+    fair_tree : the factor of a tenant is its rank over the number of tenants, the one of least usage / share highest, as Slurm's
+        Fair Tree has it for users of one account; False: the formula of weight_fairshare.
     weight_size : of the job's part of all GPUs (PriorityWeightJobSize).
     weight_qos, weight_partition : of the priority of the job's QOS or partition over the highest one (PriorityWeightQOS,
         PriorityWeightPartition).
@@ -40,6 +43,7 @@ class Multifactor:
 
     weight_age: float = 1000.0
     weight_fairshare: float = 0.0
+    fair_tree: bool = False
     weight_size: float = 0.0
     weight_qos: float = 0.0
     weight_partition: float = 0.0
@@ -105,8 +109,11 @@ class Multifactor:
             self._usage = self._usage * 0.5 ** ((view.now_s - self._at_s) / self.half_life_s)
         np.add.at(self._usage, tenants.of, attained - self._attained)
         self._attained, self._at_s = attained, view.now_s
-        used = self._usage / (self._usage.sum() or 1.0)
-        return np.asarray(2.0 ** (-used / (tenants.weight / tenants.weight.sum())))
+        used = self._usage / (self._usage.sum() or 1.0) / (tenants.weight / tenants.weight.sum())
+        if not self.fair_tree:
+            return np.asarray(2.0**-used)
+        place = ranks(used)
+        return 1 - np.searchsorted(np.sort(place), place) / len(place)
 
 
 def _by_name(option: str, text: str) -> dict[str, float]:

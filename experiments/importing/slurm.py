@@ -205,6 +205,14 @@ def _order(made: Imported, conf: Path, settings: Row) -> None:
             made.set("policy_options", option, value, f"{key}={text}")
         elif key == "priorityweightage":
             made.set("policy_options", option, 0.0, f"Slurm's default of {key}")
+    if "weight_fairshare" in made.keys["policy_options"]:
+        flags = left.get("priorityflags", "").split(",")
+        is_tree = "NO_FAIR_TREE" not in flags
+        because = "Slurm's default; users are siblings" if is_tree else "PriorityFlags=NO_FAIR_TREE"
+        if flags == ["NO_FAIR_TREE"]:
+            del left["priorityflags"]
+        made.set("policy_options", "fair_tree", is_tree, because)
+        made.set("tenants", "by", "user", "of whom usage counts")
     if is_multi and "priorityfavorsmall" in left:
         text = left.pop("priorityfavorsmall")
         made.set(

@@ -104,6 +104,26 @@ def test_preemption_by_qos(tmp_path):
     assert table["preemptions"].to_dict() == {"a": 1, "b": 0}
 
 
+@pytest.mark.parametrize(
+    ("flags", "tree", "unused"),
+    [("", True, ""), ("PriorityFlags=NO_FAIR_TREE", False, ""),
+     ("PriorityFlags=MAX_TRES,NO_FAIR_TREE", False, "not used: priorityflags=MAX_TRES,NO_FAIR_TREE")],
+)  # fmt: skip
+def test_fair_shares(tmp_path, flags, tree, unused):
+    folder(tmp_path)
+    (tmp_path / "slurm.conf").write_text(f"{CONF}PriorityWeightFairshare=1000\n{flags}\n")
+    told = done("import", "slurm", "slurm.conf", cwd=tmp_path).stdout
+    made = tomllib.loads((tmp_path / "scenario.toml").read_text())
+    assert made["policy_options"]["fair_tree"] is tree
+    assert made["tenants"] == {"by": "user"}
+    assert unused in told
+    assert ("priorityflags" in told) == bool(unused)
+    (tmp_path / "jobs.csv").write_text(
+        "job_id,submit_time_s,duration_s,num_gpus,requested_s,user\na,0,9,8,9,u\n"
+    )
+    done("run", "scenario.toml", cwd=tmp_path)
+
+
 def test_kueue(tmp_path):
     told = done("import", "kueue", "q.yaml", cwd=folder(tmp_path)).stdout
     made = tomllib.loads((tmp_path / "scenario.toml").read_text())

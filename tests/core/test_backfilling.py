@@ -190,6 +190,9 @@ def test_multifactor_priorities_by_hand():
     owners = tenants_of(jobs, "user")
     run(jobs, nodes(1), policy(weight_age=100.0, max_age_s=400.0, weight_fairshare=80.0), owners)
     assert seen[300] == pytest.approx([75 + 10, 50 + 10, 25 + 80, 12.5 + 80])
+    # Fair Tree: of three tenants, the two that used nothing share the first place, ann is third.
+    run(jobs, nodes(1), policy(weight_age=0.0, weight_fairshare=90.0, fair_tree=True), owners)
+    assert seen[300] == pytest.approx([30, 30, 90, 90])
     run(jobs, nodes(1), policy(weight_age=0.0, weight_qos=40.0, qos_priority="high=10 low=5"))
     assert seen[300] == [0, 0, 40, 20]
     run(jobs, nodes(1), policy(weight_age=0.0, weight_partition=40.0, partition_priority="a=5"))
