@@ -85,10 +85,7 @@ def run(
     from experiments.sweep.runner import exit_code
     from experiments.sweep.store import store_to_write
     from experiments.text import printable
-    from simulator.plugins import allow_code as allow
 
-    if allow_code:
-        allow()
     folder = out or Path("out") / f"bench-{task}-{size}"
 
     def work() -> int:
@@ -153,12 +150,9 @@ def check(
     Example: schedlab bench check out/bench-philly-v1-s/schedules/srpt --task philly-v1
     """
     from experiments.bench.running import check_folder, checked_policy
-    from simulator.plugins import allow_code as allow
 
     if policy is not None and not allow_code:
         raise InputError("--policy: given without --allow-code, expected both")
-    if allow_code:
-        allow()
     found = check_folder(folder, task, size, trace)
     faults = [str(fault) for fault in found.faults]
     if policy is not None and not faults:

@@ -15,6 +15,7 @@ from experiments.commands.options import (
     AllowCode,
     Dask,
     GpuCount,
+    Kind,
     NodeCount,
     Precision,
     Settings,
@@ -72,9 +73,7 @@ def compare(
         typer.Option(min=1, help="Jobs of a block. Default: the square root of their number."),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the first run.")] = None,
-    kind: Annotated[
-        str | None, typer.Option(help="Format of the jobs. Default: the one that is recognised.")
-    ] = None,
+    kind: Kind = None,
     time_limit: Annotated[
         float | None,
         typer.Option(
@@ -104,11 +103,8 @@ def compare(
     from experiments.sweep.runner import exit_code
     from experiments.sweep.store import store_to_write
     from experiments.text import printable
-    from simulator.plugins import allow_code as allow
     from simulator.statistics import parse_precision
 
-    if allow_code:
-        allow()
     folder = out or Path("out") / f"compare-{source[0].stem}"
     wanted = [] if metric is None else [name.strip() for name in metric.split(",")]
 

@@ -30,10 +30,21 @@ Kind = Annotated[
 Workers = Annotated[
     int | None, typer.Option(min=1, help="Worker processes. Default: one for each core.")
 ]
+
+
+def _allowed(given: bool) -> bool:
+    if given:
+        from simulator.plugins import allow_code
+
+        allow_code()
+    return given
+
+
 AllowCode = Annotated[
     bool,
     typer.Option(
         "--allow-code",
+        callback=_allowed,
         help="Run code of files that are named here, for example policies. It has your rights: see SECURITY.md.",
     ),
 ]

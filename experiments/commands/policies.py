@@ -11,7 +11,6 @@ import typer
 from experiments.commands.options import AllowCode, GpuCount, NodeCount
 from experiments.text import printable
 from simulator.errors import InputError
-from simulator.plugins import allow_code as allow
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,8 +38,6 @@ def policies(
     from rich.console import Console
 
     console = Console(width=None if sys.stdout.isatty() else 160)
-    if allow_code:
-        allow()
     if scenario is not None:
         console.print(_fits(scenario, name, nodes, gpus))
         return

@@ -93,10 +93,7 @@ def size(
         write_size,
     )
     from simulator.errors import InputError
-    from simulator.plugins import allow_code as allow
 
-    if allow_code:
-        allow()
     if vary not in (*VARIED, "policy"):
         raise InputError(f"--vary: got {vary!r}, expected one of {', '.join(VARIED)}, policy")
     if not 0 < share <= 1:
@@ -169,10 +166,7 @@ def whatif(
     """
     from experiments.comparison.whatif import what_if
     from experiments.files import write_whole
-    from simulator.plugins import allow_code as allow
 
-    if allow_code:
-        allow()
     both = base or []
     asked = [
         _asked(source, kind, policy, seed, [*both, *more], nodes, gpus) for more in ([], settings)

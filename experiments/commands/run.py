@@ -16,6 +16,7 @@ from experiments.commands.options import (
     NodeCount,
     Out,
     PolicyName,
+    Settings,
     Source,
 )
 from simulator.errors import InputError
@@ -37,15 +38,7 @@ def run(
     gpus: GpuCount = None,
     policy: PolicyName = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random streams.")] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Another value of any key of a scenario, e.g. decisions.round_s=300 or "
-            "policy_options.iterations=50. Can be given more than once; KEY= takes a key away.",
-        ),
-    ] = None,
+    settings: Settings = None,
     kind: Kind = None,
     stream: Annotated[
         bool,
@@ -80,10 +73,7 @@ def run(
     from experiments.scenario.options import format_of, scenario_of
     from experiments.scenario.schema import input_files
     from experiments.text import printable
-    from simulator.plugins import allow_code as allow
 
-    if allow_code:
-        allow()
     found = format_of(source, kind)
     checked, name = scenario_of(source, found, policy, seed, settings or [], nodes, gpus)
     whole = [table for table, keys in checked.features.items() if keys.needs_schedule]

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from policies.fractional_gpus.gpus import runs_at
-from policies.fractional_gpus.packing_experiment import STEPS
 from policies.fractional_gpus.state import (
     RANDOM,
     RULES,
+    STEPS,
     Known,
     Typical,
     classes_of,

@@ -29,6 +29,9 @@ RULES = {
     "fgd": FGD,
 }
 
+STEPS = 100
+"""Kubernetes' scores run from 0 to 100, in whole numbers; 0: real numbers."""
+
 BoolArray = npt.NDArray[np.bool_]
 
 CPU, MEMORY, GPUS, MILLI = 0, 1, 2, 3

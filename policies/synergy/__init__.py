@@ -147,12 +147,10 @@ def opt(
 )
 def static(
     ordering: str,
-    placement: str = PLACEMENT,
     starvation_s: float = math.inf,
     released: bool = False,
 ) -> Synergy:
     """Synergy: any ordering, whole demands, held from start to end, as big-data schedulers do."""
-    _placement(placement)
     return _composed(ordering, Static(align=ordering == "tetris"), starvation_s, released)
 
 

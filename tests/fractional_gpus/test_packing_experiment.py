@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.analysis.packing_experiment import packing_table
+from experiments.analysis.packing_experiment import arriving, pack, packing_table
 from policies.fractional_gpus import kernels
-from policies.fractional_gpus.packing_experiment import arriving, pack
 from policies.fractional_gpus.state import RULES, Typical, classes_of, empty_state, nothing_known
 from simulator import InputError
 from simulator.workloads.openb import like_openb, openb_machines, read_nodes, read_pods
