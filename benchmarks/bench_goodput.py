@@ -18,8 +18,7 @@ from benchmarks.bench_engine import print_unit
 from policies import make_policy
 from simulator import Cluster, DecisionPoints, NodeType, Result, simulate
 from simulator.features.reconfiguration import Delays
-from simulator.model.goodput import Goodput
-from simulator.workloads.pollux import PolluxJobs
+from simulator.workloads.pollux import PolluxJobs, on_servers, speeds
 from simulator.workloads.table import Setting
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "goodput"
@@ -42,11 +41,8 @@ def main(
             features=[Delays(first_s=30.0, resume_s=30.0, move_s=30.0)],
         )
         print_time(policy, run)
-    speeds, model = mixed.speeds(), jobs.performance
-    assert isinstance(model, Goodput)
-    if {app.name for app in model.applications} <= set(speeds):
-        several = mixed.mixed_cluster(mixed.TYPES)
-        typed = mixed.on_types(jobs, several, speeds)
+    if {*jobs.model} <= {*speeds()["A100"]}:
+        several, typed = mixed.SERVERS.cluster(), on_servers(jobs, mixed.SERVERS)
         print_time("sia on three types", partial(mixed.run, typed, several, "sia", {}))
     print_unit()
 

@@ -2,14 +2,12 @@
 
     python -m benchmarks.mixed_gpus POLLUX
 
-``POLLUX`` holds the workloads and tables of Pollux's simulator, whose times are of T4 GPUs. ``gpu_times.csv`` has times of a step on 4 GPUs
-of 2 nodes on three types, from Pollux's tables and those of Sia's released program; the speed of a type is their ratio. The rows of
+``POLLUX`` holds the workloads and tables of Pollux's simulator, whose times are of T4 GPUs. The rows of
 the page of clusters (experiments/studies/clusters/sia.csv) are written.
 """
 
 from __future__ import annotations
 
-import math
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -19,24 +17,29 @@ import numpy as np
 import pandas as pd
 
 from policies import make_policy
-from simulator import Cluster, DecisionPoints, NodeType, Result, Workload, simulate
+from simulator import Cluster, DecisionPoints, Result, Workload, simulate
 from simulator.features.reconfiguration import Delays
 from simulator.model.goodput import Goodput
 from simulator.statistics import student
+from simulator.workloads.machines import Mixed, Servers
 from simulator.workloads.pollux import PolluxJobs
 from simulator.workloads.reshaping import of_demand
 from simulator.workloads.table import Setting
 
-TIMES = Path(__file__).with_name("gpu_times.csv")
 ROWS = Path(__file__).parents[1] / "experiments" / "studies" / "clusters" / "sia.csv"
 WHY = (
     "other workloads (Pollux's, in place of three traces), and the times on two of the three types are Pollux's "
     "T4 times divided by one speed for each application"
 )
 WORKLOADS = range(1, 9)
-TYPES = {"T4": 6, "RTX2080Ti": 6, "A100": 4}
-"""Nodes of 4 GPUs of each type; those of 8 GPUs in the paper count as two."""
-GPUS, RESTART_S = 4, 30.0
+SERVERS = Mixed(
+    groups={
+        gpu_type: Servers(num_nodes=nodes, gpus_per_node=4, gpu_type=gpu_type)
+        for gpu_type, nodes in (("T4", 6), ("RTX 2080 Ti", 6), ("A100", 4))
+    }
+)
+"""Nodes of 8 GPUs in the paper count as two."""
+RESTART_S = 30.0
 MOST_GPUS = 16
 """Of a job of fixed demand, so that it fits on each type."""
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -51,42 +54,6 @@ RIVALS = ("pollux", *GAVEL)
 ROUND_S, GAVEL_ROUND_S = 60.0, 360.0
 """Length of a round, as in the released program."""
 MEASURES = ("mean_jct_s", "p99_jct_s", "makespan_s", "gpu_h")
-
-
-def speeds() -> dict[str, dict[str, tuple[float, float]]]:
-    """Speeds of gradients and of synchronisation over those on the first type, by application and type."""
-    times = pd.read_csv(TIMES)
-    times["gradient_s"] = times["step_s"] - times["sync_s"]
-    log = times.set_index(["gpu_type", "application"])[["gradient_s", "sync_s"]].map(math.log)
-    mean = log.groupby(level=[0, 1]).mean()
-    first = next(iter(TYPES))
-    found: dict[str, dict[str, tuple[float, float]]] = {}
-    for gpu_type in TYPES:
-        faster = (mean.loc[first] - mean.loc[gpu_type]).map(math.exp)
-        for name, (gradient, sync) in faster.iterrows():
-            found.setdefault(str(name), {})[gpu_type] = (float(gradient), float(sync))
-    return found
-
-
-def mixed_cluster(nodes: dict[str, int]) -> Cluster:
-    """Nodes of 4 GPUs, by type."""
-    types = tuple(NodeType(name, name, GPUS) for name in nodes)
-    type_of = [v for v, count in enumerate(nodes.values()) for _ in range(count)]
-    return Cluster(types, len(type_of), tuple(type_of))
-
-
-def on_types(
-    jobs: Workload, cluster: Cluster, faster: dict[str, dict[str, tuple[float, float]]]
-) -> Workload:
-    """The jobs with tables for each node type, by speeds by application and type; the first has the tables' own."""
-    model = cast(Goodput, jobs.performance)
-    others = [
-        [app.on_gpus(*faster[app.name][node_type.gpu_type]) for app in model.applications]
-        for node_type in cluster.node_types[1:]
-    ]
-    assert cluster.node_type_of is not None
-    by_type = replace(model, on_other_types=others, node_type_of=cluster.node_type_of)
-    return replace(jobs, performance=by_type)
 
 
 def run(jobs: Workload, cluster: Cluster, policy: str, options: dict[str, Any]) -> Result:
@@ -120,13 +87,9 @@ def measures_of(result: Result) -> dict[str, float]:
 
 def measure(folder: Path) -> pd.DataFrame:
     """`MEASURES` of each workload and policy, from the published files."""
-    cluster, rows = mixed_cluster(TYPES), []
+    cluster, rows = SERVERS.cluster(), []
     for number in WORKLOADS:
-        jobs = on_types(
-            PolluxJobs(path=str(folder / f"workloads__{number}.csv")).make(Setting()),
-            cluster,
-            speeds(),
-        )
+        jobs = PolluxJobs(path=str(folder / f"workloads__{number}.csv")).make(Setting(0, SERVERS))
         for name, (policy, options) in RUNS.items():
             found = measures_of(run(jobs, cluster, policy, options))
             rows.append({"workload": number, "policy": name, **found})

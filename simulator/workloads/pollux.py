@@ -13,19 +13,24 @@ or, as released, a folder ``APPLICATION`` with ``placements.csv``, ``scalability
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 from pydantic import Field
 
 from simulator.errors import InputError
-from simulator.files.keys import InputFile, PositiveInt
+from simulator.files.bundled import read_table
+from simulator.files.keys import InputFile, KeyedError, PositiveInt
 from simulator.model.cluster import FloatArray
 from simulator.model.goodput import Application, Goodput, Ring, canonical
 from simulator.model.workload import Workload
+from simulator.workloads.machines import Room
 from simulator.workloads.selection import Selected
 from simulator.workloads.table import Setting
 from simulator.workloads.tables import InputColumn, Table
@@ -66,10 +71,14 @@ KEPT_BATCH = ("ncf",)
 its user's batch size, from its first second on."""
 
 
+TABLES_OF = "T4"
+"""The type of GPU that the released tables were measured on."""
+
+
 class PolluxJobs(Selected):
     """Jobs whose speed comes from tables of goodput, in the format of Pollux's simulator.
 
-    They are in order of submission; `Workload.num_gpus` is what the user asks for, `Workload.model` the
+    On servers with a ``gpu_type`` times are the tables' over the speed of the type (`speeds`). They are in order of submission; `Workload.num_gpus` is what the user asks for, `Workload.model` the
     application, and the performance model a `Goodput`.
     """
 
@@ -84,11 +93,13 @@ class PolluxJobs(Selected):
     """applications whose jobs keep their users' batch sizes under every policy"""
 
     file_keys = ("tables",)
+    of_machines = True
 
     def make(self, setting: Setting) -> Workload:
         """The jobs.
 
-        Raises InputError: the first thing wrong with a file, or an application without tables.
+        Raises InputError: the first thing wrong with a file, an application without tables, or a type of GPU without
+        speeds.
         """
         path = _one_workload(Path(self.path))
         own = path.absolute().parent
@@ -99,7 +110,8 @@ class PolluxJobs(Selected):
         )
         rows = Table.of_file(path, JOBS)
         jobs, notes = rows.readable(lambda table: self._jobs(table, folders), self.skip)
-        return self.selected(jobs.noted(*notes))
+        jobs = self.selected(jobs.noted(*notes))
+        return on_servers(jobs, setting.machines) if isinstance(setting.machines, Room) else jobs
 
     def _jobs(self, table: Table, folders: Sequence[Path]) -> Workload:
         limits = MAX_LOCAL if self.max_local is None else self.max_local
@@ -131,6 +143,55 @@ class PolluxJobs(Selected):
     def is_fixed(self) -> bool:
         """Always."""
         return True
+
+
+@cache
+def speeds() -> Mapping[str, Mapping[str, tuple[float, float]]]:
+    """Speeds of gradients and of their synchronisation over those on a T4, by type of GPU and application.
+
+    Ratios of measured steps on 4 GPUs of 2 nodes, ``data/goodput_gpu_times.csv``: geometric means over batch sizes.
+    """
+    times = read_table("goodput_gpu_times.csv")
+    times["gradient_s"] = times["step_s"] - times["sync_s"]
+    times = times.set_index(["gpu_type", "application"])[["gradient_s", "sync_s"]].map(math.log)
+    mean = times.groupby(level=[0, 1]).mean()
+    found: dict[str, dict[str, tuple[float, float]]] = {}
+    rows: dict[tuple[str, str], tuple[float, float]] = {r[0]: r[1:] for r in mean.itertuples()}
+    for (gpu_type, name), here in rows.items():
+        gradient, sync = (a - b for a, b in zip(rows[TABLES_OF, name], here, strict=True))
+        found.setdefault(gpu_type, {})[name] = math.exp(gradient), math.exp(sync)
+    return found
+
+
+def on_servers(jobs: Workload, servers: Room) -> Workload:
+    """Jobs of goodput with tables for each kind of servers that names its GPUs; without, the tables are of them.
+
+    Raises InputError: a type, or an application on it, without `speeds`.
+    """
+    groups = servers.groups_by_key()
+    if not any(group.gpu_type for group in groups.values()):
+        return jobs
+    model = cast(Goodput, jobs.performance)
+    by_type = []
+    for key, group in groups.items():
+        of = speeds().get(group.gpu_type or TABLES_OF)
+        if of is None:
+            known = ", ".join(speeds())
+            raise KeyedError(f"{key}.gpu_type", f"got {group.gpu_type!r}, expected one of {known}")
+        if without := [app.name for app in model.applications if app.name not in of]:
+            raise KeyedError(
+                f"{key}.gpu_type", f"no speed of {without[0]} is known, expected no gpu_type"
+            )
+        by_type.append([app.on_gpus(*of[app.name]) for app in model.applications])
+    node_type_of = servers.cluster().node_type_of or ()
+    first, *others = by_type
+    times = replace(
+        model,
+        applications=first,
+        on_other_types=others,
+        node_type_of=node_type_of if others else (),
+    )
+    return replace(jobs, performance=times)
 
 
 def _folder_of(table: Table, row: int, name: str, folders: Sequence[Path]) -> Path:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from experiments.scenario.build import build
+from experiments.scenario.schema import read_scenario
 from policies import make_policy
 from policies.goodput.agents import TypedLearner
 from policies.goodput.dividing import Candidate, Group, of_one_type
@@ -21,9 +24,12 @@ from simulator.model.cluster import Cluster, NodeType
 from simulator.model.contract import Decision, Placement
 from simulator.model.goodput import Application, BatchSize, Goodput
 from simulator.model.workload import Workload
+from simulator.workloads.pollux import speeds
 from simulator.workloads.reshaping import of_demand
+from tests.command import done, refused
 from tests.goodput.applications import toy
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "goodput"
 SLOW_AND_FAST = Cluster((NodeType("s", "slow", 2), NodeType("f", "fast", 2)), 2, (0, 1))
 
 
@@ -205,3 +211,72 @@ def test_an_application_without_times_on_one_gpu_is_one_line() -> None:
     bare = replace(fast(), by_ring={(2,): fast().by_ring[2,]})
     with pytest.raises(InputError, match="no times on one GPU of node type 1"):
         replace(model, on_other_types=[[bare]])
+
+
+# -- servers of a scenario -----------------------------------------------------------------
+
+
+def scenario(folder: Path, application: str, cluster: str) -> Path:
+    """The example's workload, whose application has another name."""
+    for path in EXAMPLE.iterdir():
+        text = path.read_text().replace("vision", application)
+        (folder / path.name.replace("vision", application)).write_text(text)
+    words = 'policy = "sia"\n[workload]\nkind = "pollux"\npath = "workload.csv"\n[cluster]\n'
+    (folder / "s.toml").write_text(f"{words}{cluster}\n[decisions]\nround_s = 60\n")
+    return folder / "s.toml"
+
+
+T4_AND_A100 = """kind = "mixed"
+[cluster.groups.old]
+num_nodes = 1
+gpus_per_node = 4
+gpu_type = "T4"
+[cluster.groups.new]
+num_nodes = 1
+gpus_per_node = 2
+gpu_type = "A100"
+"""
+
+
+def test_servers_that_name_their_gpus_have_tables_of_their_own(tmp_path: Path) -> None:
+    """cifar10, two batch sizes: gradients 199 and 376 ms on T4, 45.3 and 68.4 on A100; exchange 24.9, 40.9, 1.08, 1.71."""
+    gradient = (0.19904819 / 0.04528103 * 0.37583154 / 0.06841844) ** 0.5
+    exchange = (0.02486252 / 0.00107878 * 0.04086446 / 0.00171334) ** 0.5
+    assert speeds()["A100"]["cifar10"] == pytest.approx((gradient, exchange), rel=1e-6)
+    assert speeds()["T4"]["cifar10"] == (1, 1)
+    file = scenario(tmp_path, "cifar10", T4_AND_A100)
+    plain, _ = build(read_scenario(scenario(tmp_path, "cifar10", 'kind = "nodes"\nnum_nodes = 1')))
+    workload, cluster = build(read_scenario(scenario(tmp_path, "cifar10", T4_AND_A100)))
+    times, own = workload.performance, plain.performance
+    assert isinstance(times, Goodput)
+    assert isinstance(own, Goodput)
+    times.check_types(cluster)
+    there = own.application(0).on_gpus(gradient, exchange)
+    for ring, (_, table) in times.application(0, 1).by_ring.items():
+        assert table == pytest.approx(there.by_ring[ring][1], rel=1e-6)
+    done("run", file.name, "--out", "out", cwd=tmp_path)
+    only, _ = build(
+        read_scenario(
+            scenario(tmp_path, "cifar10", 'kind = "nodes"\nnum_nodes = 1\ngpu_type = "a100"')
+        )
+    )
+    assert isinstance(only.performance, Goodput)
+    assert only.performance.types == 1
+    ring = (1,)
+    assert only.performance.application(0).by_ring[ring][1] == pytest.approx(
+        there.by_ring[ring][1], rel=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("application", "gpu_type", "line"),
+    [
+        ("cifar10", "H100", "cluster.groups.new.gpu_type: got 'H100', expected one of A100, RTX 2080 Ti, T4"),
+        ("vision", "A100", "cluster.groups.old.gpu_type: no speed of vision is known, expected no gpu_type"),
+    ],
+)  # fmt: skip
+def test_servers_without_speeds_are_one_line(
+    tmp_path: Path, application: str, gpu_type: str, line: str
+) -> None:
+    scenario(tmp_path, application, T4_AND_A100.replace("A100", gpu_type))
+    assert line in refused("run", "s.toml", cwd=tmp_path)
