@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from experiments.scenario.build import with_features
-from experiments.scenario.jobs import Built, jobs_and_machines
-from experiments.scenario.machines import fitted
+from experiments.scenario.machines import Built, fitted, jobs_and_machines
 from experiments.scenario.options import set_key
 from experiments.scenario.schema import Scenario
 from simulator.adaptation import Rules

@@ -103,8 +103,7 @@ def run(
 def _simulated(scenario: Scenario, stream_to: Path | None, timing: bool) -> tuple[Result, bool]:
     """The result, and whether anything random was drawn."""
     from experiments.commands.progress import shown
-    from experiments.scenario.progress import RunProgress
-    from experiments.scenario.run import has_fixed_jobs, run
+    from experiments.scenario.run import RunProgress, has_fixed_jobs, run
     from simulator.statistics import watched
 
     progress = RunProgress()

@@ -145,7 +145,7 @@ def cell_of(
     labels: dict[str, Scalar], scenario: Scenario, plan: Plan, field: Field | None = None
 ) -> Cell:
     """A setting; its policies are those of the plan where no field is given."""
-    from experiments.scenario.jobs import jobs_and_machines
+    from experiments.scenario.machines import jobs_and_machines
     from simulator.workloads.bootstrap import block_length
 
     of_file = "block_bootstrap" in type(scenario.workload).model_fields

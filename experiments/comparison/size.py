@@ -419,7 +419,7 @@ class _Search:
 
 def _bounds(scenario: Scenario, vary: str) -> tuple[int, int, int]:
     """In steps: the fewest on which all jobs fit, a number to begin with, and so many that all jobs run at once."""
-    from experiments.scenario.jobs import jobs_and_machines
+    from experiments.scenario.machines import jobs_and_machines
     from simulator.workloads.reshaping import fixed_times
 
     jobs = jobs_and_machines(scenario)[0]

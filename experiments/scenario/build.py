@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from experiments.config import KeyedError, at_key
-from experiments.scenario.jobs import jobs_and_machines
-from experiments.scenario.machines import fitted
+from experiments.scenario.machines import fitted, jobs_and_machines
 from experiments.scenario.schema import Scenario
 from simulator.errors import InputError
 from simulator.features.table import Scene

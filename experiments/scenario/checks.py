@@ -20,8 +20,7 @@ from experiments.scenario.build import (
     scene_of,
     with_features,
 )
-from experiments.scenario.jobs import Built, jobs_and_machines
-from experiments.scenario.machines import fitted
+from experiments.scenario.machines import Built, fitted, jobs_and_machines
 from experiments.scenario.schema import Scenario
 
 if TYPE_CHECKING:

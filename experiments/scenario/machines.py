@@ -21,6 +21,26 @@ SHARING_IN_TIME = ("processor-sharing", "las")
 """Policies under which the jobs of a scenario may share GPUs in time."""
 
 
+Built = tuple["Workload", "Cluster | None"]
+
+
+def jobs_and_machines(scenario: Scenario) -> Built:
+    """The workload of a scenario's table, and the machines that it brings."""
+    jobs = scenario.workload
+    try:
+        made = jobs.make(scenario.setting)
+        return made if isinstance(made, tuple) else (made, None)
+    except KeyedError:
+        raise
+    except InputError as error:
+        path = getattr(jobs, "path", None)
+        if path is None:
+            raise KeyedError("workload", str(error)) from None
+        if str(error).startswith(path):
+            raise  # It names the file and the line in it.
+        raise KeyedError("workload", f"{path}: {error}") from None
+
+
 def fitted(
     workload: Workload, own_cluster: Cluster | None, scenario: Scenario
 ) -> tuple[Workload, Cluster]:

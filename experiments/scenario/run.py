@@ -17,13 +17,14 @@ from experiments.scenario.build import (
 )
 from experiments.scenario.schema import Scenario, file_keys
 from experiments.sweep.task import Outcome
+from simulator.core.feature import Feature
+from simulator.core.simulation import Simulation
 from simulator.errors import InputError
 from simulator.features import registry
 from simulator.features.reconfiguration import Delays
 
 if TYPE_CHECKING:
     from simulator import Cluster, Policy, Result, Workload
-    from simulator.core.feature import Feature
 
 
 ADDED = "adapt: "
@@ -173,3 +174,23 @@ def summarise(result: Result, window: Sequence[int] | None = None) -> dict[str, 
     if added:
         summary["adaptation"] = "; ".join(added)
     return summary
+
+
+class RunProgress(Feature):
+    """Tells how far a simulation is; changes nothing."""
+
+    def __init__(self) -> None:
+        self._simulation: Simulation | None = None
+
+    def attach(self, simulation: Simulation) -> None:
+        """Keep the simulation."""
+        self._simulation = simulation
+
+    def line(self) -> str:
+        """Jobs that are over, and the simulated time."""
+        simulation = self._simulation
+        if simulation is None:
+            return "reading and checking"
+        over = sum(end == end for end in simulation.completion_s)
+        days = (simulation.clock.now - simulation.begin_s) / 86400
+        return f"{over:,} of {len(simulation.completion_s):,} jobs are over, {days:,.1f} days simulated"

@@ -6,6 +6,6 @@ objective at each decision and over whole runs, and how far every method is from
 """
 
 from experiments.papers.andreas import claims, figures
-from experiments.papers.andreas.page import PAGE
+from experiments.papers.andreas.runs import PAGE
 
 __all__ = ["PAGE", "claims", "figures"]

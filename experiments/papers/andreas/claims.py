@@ -9,8 +9,7 @@ from typing import Any
 import pandas as pd
 
 from experiments.papers.andreas.figures import LABELS, RATES, RG, at_all_sizes, of_means
-from experiments.papers.andreas.page import PAGE
-from experiments.papers.andreas.runs import FAMILY, FIRST_PRINCIPLES, FOLDER
+from experiments.papers.andreas.runs import FAMILY, FIRST_PRINCIPLES, FOLDER, PAGE
 from experiments.report.contents import Claim
 from experiments.sweep.results import Results
 from simulator.statistics import RESAMPLES, Estimate, student

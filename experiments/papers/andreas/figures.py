@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from experiments.papers.andreas.page import PAGE
-from experiments.papers.andreas.runs import FAMILY, FIRST_PRINCIPLES, events_of_figure_4
+from experiments.papers.andreas.runs import FAMILY, FIRST_PRINCIPLES, PAGE, events_of_figure_4
 from experiments.pictures import plots
 from experiments.report.experiment import Drawn
 from experiments.sweep.results import NoRuns, Results, kept

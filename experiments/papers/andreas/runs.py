@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.report.contents import Scale
+from experiments.report.experiment import Experiment
 from experiments.report.sweeps import Labels, study
 from experiments.sweep.task import Outcome, Scalar, Task
 from simulator.workloads.table import Setting
@@ -369,3 +370,7 @@ def _generate(config: dict[str, Any]) -> Any:
     return AndreasJobs(
         num_nodes=config["num_nodes"], scenario=config["scenario"], arrivals=config["arrivals"]
     ).make(Setting(config["seed"]))
+
+
+PAGE = Experiment(Path(__file__).parent, tasks)
+"""What figures, claims and texts of the page register with."""

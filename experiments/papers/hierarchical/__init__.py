@@ -6,6 +6,6 @@ to optimality, centrally and by controllers.
 """
 
 from experiments.papers.hierarchical import claims, figures
-from experiments.papers.hierarchical.page import PAGE
+from experiments.papers.hierarchical.runs import PAGE
 
 __all__ = ["PAGE", "claims", "figures"]

@@ -16,7 +16,6 @@ from experiments.papers.hierarchical.figures import (
     savings,
     variant_savings,
 )
-from experiments.papers.hierarchical.page import PAGE
 from experiments.papers.hierarchical.runs import (
     DUE_LAWS,
     FOLDER,
@@ -24,6 +23,7 @@ from experiments.papers.hierarchical.runs import (
     JOBS_PER_CONTROLLER,
     MUS,
     NODES_PER_CONTROLLER,
+    PAGE,
     SECTION_4,
     THROUGHPUT,
 )

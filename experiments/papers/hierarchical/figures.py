@@ -7,13 +7,13 @@ from textwrap import fill
 import numpy as np
 import pandas as pd
 
-from experiments.papers.hierarchical.page import PAGE
 from experiments.papers.hierarchical.runs import (
     DUE_LAWS,
     HEURISTICS,
     LITERAL_LIMIT_S,
     METHODS,
     OTHER_LAW,
+    PAGE,
     VARIANTS,
 )
 from experiments.pictures import plots

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.report.contents import Scale
+from experiments.report.experiment import Experiment
 from experiments.report.sweeps import Labels, study
 from experiments.sweep.task import Outcome, Scalar, Task
 
@@ -443,3 +444,7 @@ def _simulate(config: dict[str, Any], method: str, policy: Any = None, **options
         policy_name=method,
         **options,
     )
+
+
+PAGE = Experiment(Path(__file__).parent, tasks)
+"""What figures, claims and texts of the page register with."""

@@ -10,6 +10,6 @@ from experiments.papers.synergy import (
     figures_loads,
     figures_mechanisms,
 )
-from experiments.papers.synergy.page import PAGE
+from experiments.papers.synergy.runs import PAGE
 
 __all__ = ["PAGE", "claims", "figures_basics", "figures_loads", "figures_mechanisms"]

@@ -12,8 +12,7 @@ import numpy as np
 
 from experiments.papers.synergy.figures_basics import example
 from experiments.papers.synergy.figures_mechanisms import READINGS
-from experiments.papers.synergy.page import PAGE
-from experiments.papers.synergy.runs import PAIR, PAPER_DRAW, PHILLY_LOAD, W1, W2
+from experiments.papers.synergy.runs import PAGE, PAIR, PAPER_DRAW, PHILLY_LOAD, W1, W2
 from experiments.papers.synergy.tables import (
     FIFO_SINGLE,
     Table,

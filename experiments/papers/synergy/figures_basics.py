@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from experiments.papers.synergy.page import PAGE
 from experiments.papers.synergy.panels import AVERAGES, NAMES, load_panel, note, over_load, stars
+from experiments.papers.synergy.runs import PAGE
 from experiments.papers.synergy.tables import (
     Table,
     cells,

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from experiments.papers.synergy.page import PAGE
 from experiments.papers.synergy.panels import (
     AVERAGES,
     COLOURS,
@@ -23,7 +22,7 @@ from experiments.papers.synergy.panels import (
     sides,
     stars,
 )
-from experiments.papers.synergy.runs import OVERLOAD, PAIR, PAPER_DRAW, PHILLY_LOAD
+from experiments.papers.synergy.runs import OVERLOAD, PAGE, PAIR, PAPER_DRAW, PHILLY_LOAD
 from experiments.papers.synergy.tables import (
     FIFO_SINGLE,
     SHORT_H,

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.papers.synergy.page import PAGE
 from experiments.papers.synergy.panels import (
     AVERAGES,
     COLOURS,
@@ -16,7 +15,7 @@ from experiments.papers.synergy.panels import (
     marks,
     over_load,
 )
-from experiments.papers.synergy.runs import OVERLOAD, PAIR, PAPER_DRAW, W1, W2
+from experiments.papers.synergy.runs import OVERLOAD, PAGE, PAIR, PAPER_DRAW, W1, W2
 from experiments.papers.synergy.tables import (
     Table,
     cells,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.synergy.page import PAGE
+from experiments.papers.synergy.runs import PAGE
 from experiments.papers.synergy.tables import Table
 from experiments.pictures import plots
 from experiments.pictures.plots import PALETTE, PAPER

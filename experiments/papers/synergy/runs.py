@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.report.contents import Scale
+from experiments.report.experiment import Experiment
 from experiments.report.sweeps import Labels, study
 from experiments.sweep.task import Outcome, Scalar, Task
 from policies.naming import PolicyName
@@ -325,3 +326,7 @@ def run_round_times(config: dict[str, Any]) -> Outcome:
 def _rate(kind: Kind, share: Share) -> float:
     """Rate of a job with a share; 1, that of the proportional share, with one that has no point."""
     return next((float(o.rate) for o in kind.all_options if o.share == share), 1.0)
+
+
+PAGE = Experiment(Path(__file__).parent, tasks)
+"""What figures, claims and texts of the page register with."""

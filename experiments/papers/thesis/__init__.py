@@ -5,6 +5,6 @@ share of configurations that the randomised greedy draws from, and the lower bou
 """
 
 from experiments.papers.thesis import claims, figures
-from experiments.papers.thesis.page import PAGE
+from experiments.papers.thesis.runs import PAGE
 
 __all__ = ["PAGE", "claims", "figures"]

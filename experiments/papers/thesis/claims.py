@@ -16,8 +16,7 @@ from experiments.papers.thesis.figures import (
     decision_table,
     gains,
 )
-from experiments.papers.thesis.page import PAGE
-from experiments.papers.thesis.runs import DUE_LAWS, FOLDER, GAP_S, MODELS
+from experiments.papers.thesis.runs import DUE_LAWS, FOLDER, GAP_S, MODELS, PAGE
 from experiments.report.contents import Claim
 from experiments.sweep.results import NoRuns, Results
 from simulator.statistics import Estimate, student

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.papers.thesis.page import PAGE
-from experiments.papers.thesis.runs import CENTRAL, DUE_LAWS, MODELS
+from experiments.papers.thesis.runs import CENTRAL, DUE_LAWS, MODELS, PAGE
 from experiments.pictures import plots
 from experiments.report.experiment import Drawn
 from experiments.sweep.results import NoRuns, Results

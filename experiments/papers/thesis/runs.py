@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from experiments.report.contents import Scale
+from experiments.report.experiment import Experiment
 from experiments.report.sweeps import Labels, study
 from experiments.sweep.task import Outcome, Scalar, Task
 
@@ -328,3 +329,7 @@ def _jobs(num_nodes: int, mean_gap_s: float, due: str, seed: int) -> Any:
         seed=seed,
     )
     return generate(scenario, catalog), catalog
+
+
+PAGE = Experiment(Path(__file__).parent, tasks)
+"""What figures, claims and texts of the page register with."""

@@ -4,6 +4,6 @@ questions.toml declares them; each is one of `schedlab compare` on the scenario 
 """
 
 from experiments.studies.clusters import contents
-from experiments.studies.clusters.page import PAGE
+from experiments.studies.clusters.questions import PAGE
 
 __all__ = ["PAGE", "contents"]

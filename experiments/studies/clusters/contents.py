@@ -9,8 +9,7 @@ from experiments.comparison.answer import words_of
 from experiments.comparison.pictures import pictures_of
 from experiments.report.contents import Claim, Text
 from experiments.report.experiment import Drawn
-from experiments.studies.clusters.page import PAGE
-from experiments.studies.clusters.questions import Question, questions
+from experiments.studies.clusters.questions import PAGE, Question, questions
 from experiments.sweep.results import NoRuns, Results
 
 SAVES = Path(__file__).with_name("sia.csv")

@@ -15,6 +15,7 @@ from experiments.comparison.plan import Cell, Plan, cells_of
 from experiments.comparison.runs import Order, task_of
 from experiments.config import read_toml
 from experiments.report.contents import Scale
+from experiments.report.experiment import Experiment
 from experiments.sweep.results import Results
 from experiments.sweep.task import Task
 
@@ -89,3 +90,7 @@ def questions() -> tuple[Question, ...]:
 def tasks(scale: Scale) -> list[Task]:
     """Every run of the page."""
     return [task for question in questions() for task in question.tasks(scale)]
+
+
+PAGE = Experiment(Path(__file__).parent, tasks)
+"""What figures, claims and texts of the page register with."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from experiments.studies.foresight.families import FAMILIES
-from experiments.studies.foresight.page import PAGE
+from experiments.studies.foresight.runs import PAGE
 from experiments.studies.foresight.tables import brackets, geometric, ratios
 from experiments.studies.foresight.when import ENOUGH, when
 from simulator.statistics import Estimate

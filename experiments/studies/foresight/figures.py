@@ -10,8 +10,7 @@ import pandas as pd
 from experiments.pictures.plots import MARKERS, PALETTE, PAPER, canvas, legend_below, log_ticks
 from experiments.report.experiment import Drawn
 from experiments.studies.foresight.families import FAMILIES
-from experiments.studies.foresight.page import PAGE
-from experiments.studies.foresight.runs import RIVALS
+from experiments.studies.foresight.runs import PAGE, RIVALS
 from experiments.studies.foresight.tables import (
     ablation,
     costs,

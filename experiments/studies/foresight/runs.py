@@ -8,9 +8,11 @@ No setting of foresight was chosen on their seeds: its development used 901 to 9
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from pathlib import Path
 from typing import Any
 
 from experiments.report.contents import Scale
+from experiments.report.experiment import Experiment
 from experiments.report.sweeps import Labels, study
 from experiments.studies.foresight.families import COMPARED, FAMILIES, FOLDER, drawn, scenarios
 from experiments.sweep.task import Outcome, Scalar, Task
@@ -210,3 +212,7 @@ def run_bracket(config: dict[str, Any]) -> Outcome:
     instance = drawn(config["scenario"] | {"seed": config["seed"]})
     plan = clairvoyant(*instance, config["steps"])
     return Outcome({"clairvoyant": plan.cost, "foresight": plan.begun_at})
+
+
+PAGE = Experiment(Path(__file__).parent, tasks)
+"""What figures, claims and texts of the page register with."""

@@ -5,6 +5,6 @@ that each figure serves twice: as a lecture, and as a check of the simulator.
 """
 
 from experiments.studies.queueing import claims, many_servers, one_server, over_time  # noqa: F401
-from experiments.studies.queueing.page import PAGE
+from experiments.studies.queueing.runs import PAGE
 
 __all__ = ["PAGE"]

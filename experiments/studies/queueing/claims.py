@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 
 from experiments.report.verdict import amount, at_most, judged
-from experiments.studies.queueing.page import PAGE
 from experiments.studies.queueing.runs import (
     LAWS,
     ONE_RUN_LOAD,
+    PAGE,
     QUANTILE_LOAD,
     QUANTILES,
     SERVICE_S,

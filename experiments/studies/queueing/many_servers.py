@@ -8,10 +8,10 @@ import pandas as pd
 from experiments.pictures.plots import MARKERS, PALETTE, PAPER, canvas, intervals
 from experiments.report.experiment import Drawn
 from experiments.studies.queueing.drawing import GRID, draw_formula, draw_points, servers_text
-from experiments.studies.queueing.page import PAGE
 from experiments.studies.queueing.runs import (
     LAWS,
     LOSS_SERVERS,
+    PAGE,
     SERVERS,
     SERVICE_S,
 )

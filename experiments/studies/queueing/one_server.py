@@ -9,9 +9,9 @@ import pandas as pd
 
 from experiments.pictures.plots import canvas, legend_below
 from experiments.report.experiment import Drawn
-from experiments.studies.queueing.page import PAGE
 from experiments.studies.queueing.runs import (
     LAWS,
+    PAGE,
     QUANTILE_LAWS,
     QUANTILE_LOAD,
     QUANTILES,

@@ -7,11 +7,11 @@ import pandas as pd
 from experiments.pictures.plots import PALETTE, PAPER, canvas, intervals, thousands
 from experiments.report.experiment import Drawn
 from experiments.studies.queueing.drawing import draw_formula
-from experiments.studies.queueing.page import PAGE
 from experiments.studies.queueing.runs import (
     FILLING_S,
     LAWS,
     ONE_RUN_LOAD,
+    PAGE,
     SERVICE_S,
 )
 from experiments.studies.queueing.theory import (

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from experiments.report.contents import Scale
+from experiments.report.experiment import Experiment
 from experiments.sweep.task import Outcome, Scalar, Task
 from policies.list_scheduling import fifo_strict
 from policies.rental import Equi, Srpt
@@ -343,3 +345,7 @@ def _number_at(result: Result, times_s: FloatArray) -> FloatArray:
     came = np.searchsorted(result.workload.submit_s, times_s, side="right")
     left = np.searchsorted(np.sort(result.completion_s), times_s, side="right")
     return np.asarray(came - left, dtype=np.float64)
+
+
+PAGE = Experiment(Path(__file__).parent, tasks)
+"""What figures, claims and texts of the page register with."""

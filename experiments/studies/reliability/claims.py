@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from experiments.report.contents import Claim
-from experiments.studies.reliability.page import PAGE
-from experiments.studies.reliability.runs import FACTORS, HOUR_S, RETIRE_AFTER, SETTINGS, SIZE
+from experiments.studies.reliability.runs import FACTORS, HOUR_S, PAGE, RETIRE_AFTER, SETTINGS, SIZE
 from experiments.sweep.results import Results
 from simulator.statistics import Estimate, student
 

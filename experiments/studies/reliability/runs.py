@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from experiments.report.contents import Scale
+from experiments.report.experiment import Experiment
 from experiments.sweep.task import Outcome, Scalar, Task
 from policies import make_policy
 from simulator import Cluster, FixedDuration, NodeType, Workload, simulate
@@ -89,3 +91,7 @@ def run_job(config: dict[str, Any]) -> Outcome:
     scalars["time_h"] = result.makespan_s / HOUR_S
     scalars["effective_training_ratio"] = summary["effective_training_ratio"]
     return Outcome(scalars)
+
+
+PAGE = Experiment(Path(__file__).parent, tasks)
+"""What figures, claims and texts of the page register with."""
