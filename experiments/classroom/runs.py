@@ -17,7 +17,6 @@ from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
 from simulator.model.cluster import FloatArray
 from simulator.statistics import Streams
 from simulator.theory import response_run_length
-from simulator.workloads.reshaping import time_shared
 
 if TYPE_CHECKING:
     from simulator import Result
@@ -34,12 +33,13 @@ CV2 = (0.0, 1.0, 4.0, 16.0)
 SERVERS = (1, 2, 4, 8, 16)
 GAPS_CV2 = (0.0, 1.0, 4.0)
 ORDERS = ("first come", "processor sharing", "shortest remaining", "priority")
-ORDER_POLICY: dict[str, tuple[str, dict[str, bool]]] = {
-    "first come": ("fifo-strict", {}),
-    "processor sharing": ("processor-sharing", {}),
-    "shortest remaining": ("srpt", {}),
-    "priority": ("priority", {"preemptive": True}),
+ORDER_POLICY = {
+    "first come": ("fifo-strict", False),
+    "processor sharing": ("processor-sharing", False),
+    "shortest remaining": ("srpt", False),
+    "priority": ("priority", True),
 }
+"""The policy of an order, and whether it is asked to preempt."""
 ORDER_LOADS = (0.5, 0.7, 0.8)
 PARETO = BoundedPareto.with_mean(1.0, 1.5, 100.0)
 """Heavy-tailed sizes, h: the longest job is a hundred times the shortest."""
@@ -128,7 +128,7 @@ def run_queue(config: dict[str, Any]) -> Outcome:
     gaps = law(config["gaps"]).sample(streams.generator(f"arrivals {setting}"), count)
     service = law(config["service"]).sample(streams.generator(f"service {setting}"), count)
     submit = np.cumsum(gaps) / (config["load"] * servers)
-    wait = _simulate(submit, service, "fifo-strict", {}, servers).wait_s / HOUR_S
+    wait = served(submit * HOUR_S, service * HOUR_S, servers).wait_s / HOUR_S
     late = wait[int(WARM_UP * count) :]
     return Outcome({"mean_wait": float(late.mean()), "p95_wait": float(np.quantile(late, 0.95))})
 
@@ -142,8 +142,10 @@ def run_order(config: dict[str, Any]) -> Outcome:
     submit = np.cumsum(streams.generator("arrivals").exponential(1.0, count)) / config["load"]
     size = PARETO.sample(streams.generator("service"), count)
     urgent = streams.generator("classes").random(count) < 0.5
-    name, options = ORDER_POLICY[config["order"]]
-    result = _simulate(submit, size, name, options, 1, np.where(urgent, 2.0, 1.0))
+    name, preemptive = ORDER_POLICY[config["order"]]
+    result = served(
+        submit * HOUR_S, size * HOUR_S, 1, name, preemptive, weight_per_s=np.where(urgent, 2.0, 1.0)
+    )
     first = int(WARM_UP * count)
     response, size, urgent = result.jct_s[first:] / HOUR_S, size[first:], urgent[first:]
     slowdown = response / size
@@ -169,7 +171,7 @@ def run_server(config: dict[str, Any]) -> Outcome:
     service_s = law(config["service"], DECISION_S).sample(
         streams.generator(f"service {setting}"), count
     )
-    result = _simulate(submit_s / HOUR_S, service_s / HOUR_S, "fifo-strict", {}, 1)
+    result = served(submit_s, service_s, 1)
     return Outcome({"mean_response": float(result.jct_s[int(WARM_UP * count) :].mean())})
 
 
@@ -180,24 +182,24 @@ def run_film(config: dict[str, Any]) -> Outcome:
     return Outcome({"events": json.dumps(films.FILMS[config["film"]](), separators=(",", ":"))})
 
 
-def _simulate(
-    submit_h: FloatArray,
-    duration_h: FloatArray,
-    policy: str,
-    options: dict[str, bool],
+def served(
+    submit_s: FloatArray,
+    service_s: FloatArray,
     servers: int,
-    weight: FloatArray | None = None,
+    policy: str = "fifo-strict",
+    preemptive: bool = False,
+    **columns: Any,
 ) -> Result:
-    """Jobs of one GPU on one node of ``servers`` GPUs."""
-    count = len(submit_h)
-    ones = np.ones(count, dtype=np.int64)
-    workload = Workload(
-        job_id=[str(j) for j in range(count)],
-        submit_s=submit_h * HOUR_S,
-        performance=FixedDuration(duration_h * HOUR_S, ones),
-        weight_per_s=None if weight is None else weight,  # type: ignore[arg-type]
-    )
+    """Jobs of one GPU on one node of ``servers`` GPUs.
+
+    Parameters
+    ----------
+    preemptive : of the policy ``priority``.
+    columns : of the workload.
+    """
+    ones = np.ones(len(submit_s), dtype=np.int64)
+    times = FixedDuration(service_s, ones, time_shared=True)
+    workload = Workload([str(j) for j in range(len(ones))], submit_s, times, **columns)
     cluster = Cluster.of_nodes(NodeType("servers", "GPU", servers), 1)
-    return simulate(
-        time_shared(workload), cluster, make_policy(policy, **options), record_schedule=False
-    )
+    made = make_policy(policy, **({"preemptive": True} if preemptive else {}))
+    return simulate(workload, cluster, made, record_schedule=False)

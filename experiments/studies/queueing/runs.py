@@ -9,23 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments.classroom.runs import ORDER_POLICY, served
 from experiments.report.contents import Scale
 from experiments.report.experiment import Experiment
 from experiments.sweep.task import Outcome, Scalar, Task
-from policies.list_scheduling import fifo_strict
-from policies.rental import Equi, Srpt
-from simulator import (
-    NO_CHANGE,
-    Cluster,
-    Decision,
-    FixedDuration,
-    NodeType,
-    Placement,
-    SpeedupCurve,
-    View,
-    Workload,
-    simulate,
-)
 from simulator.laws import (
     Bimodal,
     BoundedPareto,
@@ -36,15 +23,13 @@ from simulator.laws import (
     LogNormal,
 )
 from simulator.model.cluster import FloatArray
-from simulator.model.speedup import Power
 from simulator.statistics import Streams
 
 if TYPE_CHECKING:
-    from simulator import Policy, Result
-    from simulator.model.contract import PolicyLike
+    from simulator import Result
 
 HERE = "experiments.studies.queueing.runs"
-SOURCES = ("simulator", "policies.list_scheduling", "policies.rental")
+SOURCES = ("simulator", "policies")
 
 SERVICE_S = 100.0
 """Mean service time."""
@@ -65,6 +50,13 @@ GAPS = {"deterministic": 0.0, "exponential": 1.0, "hyperexponential": 4.0}
 SERVERS = (1, 2, 4, 16)
 WITHOUT_CLASSES = ("first come", "processor sharing", "shortest remaining")
 WITH_CLASSES = ("priority", "preemptive priority")
+ORDERS = ORDER_POLICY | {
+    "priority": ("priority", False),
+    "preemptive priority": ("priority", True),
+}
+"""The policy of an order, and whether it is asked to preempt."""
+UNLIMITED = 1000
+"""Servers that are never all busy at a load of 4."""
 ORDER_LAW = "hyperexponential"
 """Service of the runs that compare orders."""
 
@@ -109,10 +101,9 @@ FILLING_RUNS: dict[Scale, int] = {"quick": 40, "paper": 400}
 def tasks(scale: Scale) -> list[Task]:
     """Every run of the laboratory."""
     loads = LOADS[scale]
-    orders = (*WITHOUT_CLASSES, *WITH_CLASSES)
     settings: list[tuple[str, dict[str, Any]]] = [
         *(("run_queue", queue) for queue in _queues(scale)),
-        *(("run_order", {"order": order, "load": u}) for order in orders for u in loads),
+        *(("run_order", {"order": order, "load": u}) for order in ORDERS for u in loads),
         *(("run_unlimited", {"service": law, "load": 4.0}) for law in LAWS),
         *(("run_loss", {"servers": c, "load": u}) for c in LOSS_SERVERS for u in loads),
         *(("run_waits", {"service": law, "load": QUANTILE_LOAD}) for law in QUANTILE_LAWS),
@@ -161,7 +152,7 @@ def run_queue(config: dict[str, Any]) -> Outcome:
     """
     servers = config["servers"]
     submit_s, service_s = sample(config, servers)
-    result = _first_come(submit_s, service_s, servers)
+    result = served(submit_s, service_s, servers)
     first = int(WARM_UP * len(submit_s))
     wait_s = result.wait_s[first:]
     scalars: dict[str, Scalar] = {
@@ -175,20 +166,14 @@ def run_queue(config: dict[str, Any]) -> Outcome:
 
 
 def run_order(config: dict[str, Any]) -> Outcome:
-    """M/G/1 in another order, on one GPU of a rental pool; mean response time, by class too."""
+    """M/G/1 in another order; mean response time, by class too."""
     submit_s, service_s = sample({**config, "gaps": "exponential", "service": ORDER_LAW}, 1)
     count = len(submit_s)
     rng = Streams(config["seed"]).generator("classes")
     urgent = rng.random(count) < URGENT_SHARE
-    policies: dict[str, Policy] = {
-        "first come": InOrder(preemptive=False, classes=False),
-        "processor sharing": Equi(1.0),
-        "shortest remaining": Srpt(1.0),
-        "priority": InOrder(preemptive=False, classes=True),
-        "preemptive priority": InOrder(preemptive=True, classes=True),
-    }
-    classes = ["urgent" if u else "normal" for u in urgent]
-    result = _on_pool(submit_s, service_s, policies[config["order"]], model=classes)
+    weight = np.where(urgent, 2.0, 1.0)
+    order = ORDERS[config["order"]]
+    result = served(submit_s, service_s, 1, *order, weight_per_s=weight)
     first = int(WARM_UP * count)
     response_s, urgent = result.jct_s[first:], urgent[first:]
     return Outcome(
@@ -202,9 +187,10 @@ def run_order(config: dict[str, Any]) -> Outcome:
 
 
 def run_unlimited(config: dict[str, Any]) -> Outcome:
-    """M/G/inf on the rental pool: the part of time with 0, 1, .. 15 jobs (``at_<n>``)."""
+    """M/G/inf, on more servers than jobs come at once: the part of time with 0, 1, .. 15 jobs (``at_<n>``)."""
     submit_s, service_s = sample({**config, "gaps": "exponential"}, 1)
-    result = _on_pool(submit_s, service_s, all_at_once)
+    result = served(submit_s, service_s, UNLIMITED)
+    assert result.wait_s.max() == 0
     times = np.linspace(submit_s[int(WARM_UP * len(submit_s))], submit_s[-1], 20_000)
     number = _number_at(result, times)
     scalars: dict[str, Scalar] = {f"at_{n}": float((number == n).mean()) for n in range(16)}
@@ -222,7 +208,7 @@ def run_filling(config: dict[str, Any]) -> Outcome:
         submit_s = np.cumsum(streams.generator("arrivals").exponential(SERVICE_S, enough))
         submit_s /= config["load"]
         service_s = streams.generator("service").exponential(SERVICE_S, enough)
-        number = _number_at(_first_come(submit_s, service_s, 1), np.array(FILLING_S))
+        number = _number_at(served(submit_s, service_s, 1), np.array(FILLING_S))
         paths.append(pd.DataFrame({"run": run, "time_s": FILLING_S, "number": number}))
     return Outcome({}, {"paths": pd.concat(paths, ignore_index=True)})
 
@@ -233,7 +219,7 @@ def run_loss(config: dict[str, Any]) -> Outcome:
     submit_s, service_s = sample(
         {**config, **dict.fromkeys(("gaps", "service"), "exponential")}, servers
     )
-    result = _first_come(submit_s, service_s, servers, patience_s=np.zeros(len(submit_s)))
+    result = served(submit_s, service_s, servers, patience_s=np.zeros(len(submit_s)))
     assert result.left is not None
     return Outcome({"lost": float(result.left[int(WARM_UP * len(submit_s)) :].mean())})
 
@@ -246,7 +232,7 @@ def run_waits(config: dict[str, Any]) -> Outcome:
     import pandas as pd
 
     submit_s, service_s = sample({**config, "gaps": "exponential"}, 1)
-    wait_s = _first_come(submit_s, service_s, 1).wait_s
+    wait_s = served(submit_s, service_s, 1).wait_s
     found = np.quantile(wait_s[int(WARM_UP * len(wait_s)) :], QUANTILES)
     scalars: dict[str, Scalar] = {
         f"quantile_{q:g}_s": float(t) for q, t in zip(QUANTILES, found, strict=True)
@@ -255,35 +241,6 @@ def run_waits(config: dict[str, Any]) -> Outcome:
 
 
 # -- parts -----------------------------------------------------------------------------------
-
-
-def all_at_once(view: View) -> Decision:
-    """Every job on a GPU of its own."""
-    if not view.waiting:
-        return NO_CHANGE
-    return Decision([Placement(job, 0, 1.0) for job in view.waiting], keep_running=True)
-
-
-class InOrder:
-    """One job at a time, the urgent class before the other, in order of arrival inside."""
-
-    def __init__(self, preemptive: bool, classes: bool) -> None:
-        self.preemptive = preemptive
-        self.classes = classes
-
-    def decide(self, view: View) -> Decision:
-        """Go on with what runs unless it may be interrupted; else the first of the most urgent."""
-        if view.running and not self.preemptive:
-            return NO_CHANGE
-        model = view.workload.model
-        jobs = view.jobs.tolist()
-        first = min(jobs, key=lambda j: (model[j] != "urgent", j)) if self.classes else jobs[0]
-        return Decision([Placement(first, 0, 1.0)])
-
-
-def _linear(gpus: float) -> float:
-    """Below one GPU a job shares it in time."""
-    return float(Power(1.0)(gpus))
 
 
 def sample(config: dict[str, Any], servers: int) -> tuple[FloatArray, FloatArray]:
@@ -299,37 +256,6 @@ def sample(config: dict[str, Any], servers: int) -> tuple[FloatArray, FloatArray
         streams.generator(f"service {setting}"), config["jobs"]
     )
     return np.cumsum(gaps) / (config["load"] * servers), service_s
-
-
-def _first_come(submit_s: FloatArray, service_s: FloatArray, servers: int, **more: Any) -> Result:
-    """Jobs of one GPU on one node of ``servers`` GPUs, in order of arrival."""
-    ones = np.ones(len(submit_s), dtype=np.int64)
-    workload = Workload(
-        job_id=_names(len(submit_s)),
-        submit_s=submit_s,
-        performance=FixedDuration(service_s, ones),
-        **more,
-    )
-    cluster = Cluster.of_nodes(NodeType("servers", "server", servers), 1)
-    return simulate(workload, cluster, fifo_strict(), record_schedule=False)
-
-
-def _on_pool(
-    submit_s: FloatArray, service_s: FloatArray, policy: PolicyLike, **more: Any
-) -> Result:
-    """Jobs on a rental pool, where one that holds less than a GPU shares it in time."""
-    kind = np.zeros(len(submit_s), dtype=np.int64)
-    workload = Workload(
-        job_id=_names(len(submit_s)),
-        submit_s=submit_s,
-        performance=SpeedupCurve(service_s, kind, [_linear]),
-        **more,
-    )
-    return simulate(workload, Cluster.rental_pool(), policy, record_schedule=False)
-
-
-def _names(count: int) -> list[str]:
-    return [str(i) for i in range(count)]
 
 
 def _mean_number(result: Result, first: int) -> float:
