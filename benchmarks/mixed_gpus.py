@@ -21,7 +21,7 @@ from simulator import Cluster, DecisionPoints, Result, Workload, simulate
 from simulator.features.reconfiguration import Delays
 from simulator.model.goodput import Goodput
 from simulator.statistics import student
-from simulator.workloads.machines import Mixed, Servers
+from simulator.workloads.machines import Mixed, ServerGroup
 from simulator.workloads.pollux import PolluxJobs
 from simulator.workloads.reshaping import of_demand
 from simulator.workloads.table import Setting
@@ -34,7 +34,7 @@ WHY = (
 WORKLOADS = range(1, 9)
 SERVERS = Mixed(
     groups={
-        gpu_type: Servers(num_nodes=nodes, gpus_per_node=4, gpu_type=gpu_type)
+        gpu_type: ServerGroup(num_nodes=nodes, gpus_per_node=4, gpu_type=gpu_type)
         for gpu_type, nodes in (("T4", 6), ("RTX 2080 Ti", 6), ("A100", 4))
     }
 )

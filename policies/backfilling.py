@@ -49,7 +49,7 @@ def expected_s(view: View, job: int) -> float:
     return whole_durations_s(view.workload).item(job) * view.remaining_of(job)
 
 
-class Plan:
+class Reservations:
     """Free capacity from now on: steps in time, between which it stays the same.
 
     Where only GPUs are limited, a job may use any of them and their total decides. Else shares have nodes, and each
@@ -255,7 +255,9 @@ class Backfilling(Multifactor):
         if not view.waiting or not (self.all_reserved or view.free_gpus_total >= 1):
             return NO_CHANGE
         now_s = view.now_s
-        plan = Plan(view, [(self._end_s(view, job), held) for job, held in view.running.items()])
+        plan = Reservations(
+            view, [(self._end_s(view, job), held) for job, held in view.running.items()]
+        )
         latest_s = now_s + (self.bf_window_s or math.inf)
         free = FreeCapacity(view)
         kept = self._kept(view, plan) if self.all_reserved else {}
@@ -284,7 +286,7 @@ class Backfilling(Multifactor):
         self.promised = promised
         return Decision(started, keep_running=True) if started else NO_CHANGE
 
-    def _kept(self, view: View, plan: Plan) -> dict[int, tuple[float, Shares]]:
+    def _kept(self, view: View, plan: Reservations) -> dict[int, tuple[float, Shares]]:
         """Reservations of before that still hold, taken from the plan in order of time."""
         kept: dict[int, tuple[float, Shares]] = {}
         for job, (at_s, shares) in sorted(self.promised.items(), key=lambda each: each[1][0]):

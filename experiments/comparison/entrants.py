@@ -149,9 +149,9 @@ def _under(scenario: Scenario, name: str, options: Mapping[str, Any]) -> Scenari
 
 
 def _check(label: str, scenario: Scenario) -> None:
-    from experiments.scenario.build import make_policy
+    from experiments.scenario.build import policy_of
 
     try:
-        make_policy(scenario)
+        policy_of(scenario)
     except KeyedError as error:
         raise InputError(f"--policy {label}: {error.text}") from None

@@ -29,7 +29,7 @@ def build(scenario: Scenario) -> tuple[Workload, Cluster]:
     workload, cluster = fitted(workload, own_cluster, scenario)
     workload = with_features(scenario, workload)
     notes = [
-        *check_requirements(scenario.policy, workload, cluster),
+        *requirement_notes(scenario.policy, workload, cluster),
         *unused_keys(scenario, workload, cluster),
     ]
     return workload.noted(*notes) if notes else workload, cluster
@@ -72,7 +72,7 @@ def requirements_of(policy: str) -> Sequence[str]:
         return policies.requirements_of(policy)
 
 
-def check_requirements(
+def requirement_notes(
     policy: str, workload: Workload, cluster: Cluster, requirements: Sequence[str] | None = None
 ) -> list[str]:
     """Notes on what has no effect; raises KeyedError where the policy lacks what it needs."""
@@ -85,7 +85,7 @@ def check_requirements(
     return notes
 
 
-def make_policy(scenario: Scenario) -> Policy:
+def policy_of(scenario: Scenario) -> Policy:
     """The policy with its options; raises KeyedError for one that is not there."""
     import policies
 
@@ -95,7 +95,7 @@ def make_policy(scenario: Scenario) -> Policy:
         return policies.make_policy(scenario.policy, **scenario.policy_options)
 
 
-def make_dispatcher(name: str) -> str | Rule:
+def dispatcher_of(name: str) -> str | Rule:
     """The dispatcher as `simulate` takes it, also one that a package registers; raises KeyedError where there is none.
 
     [project.entry-points."schedlab.dispatchers"]

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 
 from experiments.scenario.build import (
-    check_requirements,
     check_window,
-    make_dispatcher,
-    make_policy,
+    dispatcher_of,
+    policy_of,
+    requirement_notes,
     requirements_of,
     scene_of,
     with_features,
@@ -38,11 +38,9 @@ class ScenarioChecks:
     def __call__(self, scenario: Scenario) -> None:
         """Check the parts that no earlier scenario had."""
         self._once(
-            f"policy {scenario.policy} {scenario.policy_options}", lambda: make_policy(scenario)
+            f"policy {scenario.policy} {scenario.policy_options}", lambda: policy_of(scenario)
         )
-        self._once(
-            f"dispatcher {scenario.dispatcher}", lambda: make_dispatcher(scenario.dispatcher)
-        )
+        self._once(f"dispatcher {scenario.dispatcher}", lambda: dispatcher_of(scenario.dispatcher))
         jobs, setting = scenario.workload, scenario.setting
         machines = _said(scenario.cluster) if jobs.of_machines else ""
         self._once(f"jobs {_said(jobs)} {machines}", lambda: jobs.check(setting))
@@ -83,7 +81,7 @@ class ScenarioChecks:
     def _requirements(self, policy: str, machines: str) -> None:
         """Requirements of the policy, but for a rate of arrivals, which a few jobs do not have."""
         wanted = [name for name in requirements_of(policy) if name != "arrivals"]
-        check_requirements(policy, *self._fitted[machines], wanted)
+        requirement_notes(policy, *self._fitted[machines], wanted)
 
 
 def _said(part: BaseModel | None) -> str:

@@ -9,7 +9,14 @@ from experiments.config import KeyedError, at_key
 from experiments.scenario.schema import Scenario
 from simulator.adaptation import Rules
 from simulator.errors import InputError
-from simulator.workloads.machines import Machines, Partitioned, Pool, Room, Servers, Vms
+from simulator.workloads.machines import (
+    Machines,
+    Partitioned,
+    Pool,
+    ServerGroup,
+    StandingServers,
+    Vms,
+)
 from simulator.workloads.table import Modelled
 
 if TYPE_CHECKING:
@@ -92,7 +99,7 @@ def _on_gpus(workload: Workload, own: Cluster | None, scenario: Scenario) -> Wor
     from simulator.workloads.other_gpus import has_one_duration, on_kinds
 
     machines, adapt = scenario.cluster, scenario.adapt or Rules()
-    if not isinstance(machines, Room):
+    if not isinstance(machines, StandingServers):
         return workload
     groups = machines.groups_by_key().items()
     jobs = on_kinds(workload, [_on_servers(workload, *each, own, adapt) for each in groups])
@@ -111,7 +118,7 @@ def _on_gpus(workload: Workload, own: Cluster | None, scenario: Scenario) -> Wor
 
 
 def _on_servers(
-    workload: Workload, key: str, servers: Servers, own: Cluster | None, adapt: Rules
+    workload: Workload, key: str, servers: ServerGroup, own: Cluster | None, adapt: Rules
 ) -> Workload:
     """The jobs on servers of one kind, whose keys stand at ``key``."""
     from simulator.workloads.other_gpus import faster, has_one_duration, on_gpu_type
@@ -206,7 +213,7 @@ def _cluster(machines: Machines | None, own: Cluster | None, scenario: Scenario)
     """The machines asked for; those of the workload by default."""
     from simulator import Cluster
 
-    if isinstance(machines, Room | Pool):
+    if isinstance(machines, StandingServers | Pool):
         if own is not None and scenario.adapt is None:
             raise KeyedError(
                 "cluster.kind",
@@ -215,7 +222,7 @@ def _cluster(machines: Machines | None, own: Cluster | None, scenario: Scenario)
                 f"{scenario.workload.kind!r} brings its machines (with a table [adapt] it runs on "
                 "others)",
             )
-        if isinstance(machines, Room):
+        if isinstance(machines, StandingServers):
             return machines.cluster(own.node_types[0].gpu_type if own is not None else "GPU")
         return Cluster.rental_pool(machines.price_per_gpu_hour)
     kind = scenario.workload.kind

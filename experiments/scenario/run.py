@@ -11,8 +11,8 @@ from experiments.config import KeyedError, configured_by
 from experiments.scenario.build import (
     build,
     check_window,
-    make_dispatcher,
-    make_policy,
+    dispatcher_of,
+    policy_of,
     scene_of,
 )
 from experiments.scenario.schema import Scenario, file_keys
@@ -60,8 +60,8 @@ def run(
     """
     from simulator import simulate
 
-    policy = make_policy(scenario) if agent is None else agent
-    dispatcher = make_dispatcher(scenario.dispatcher)
+    policy = policy_of(scenario) if agent is None else agent
+    dispatcher = dispatcher_of(scenario.dispatcher)
     workload, cluster = build(scenario) if built is None else built
     check_window(scenario.window, len(workload))
     with _at_its_table():

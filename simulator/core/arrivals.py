@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from simpy.events import ProcessGenerator
 
-from simulator.core.clock import Order
+from simulator.core.clock import EventOrder
 from simulator.core.simulation import Simulation
 from simulator.model.tolerances import INSTANT_S
 
@@ -18,6 +18,6 @@ def arrivals(simulation: Simulation) -> ProcessGenerator:
     last_s = np.minimum.accumulate(np.where(is_last, submit_s, np.inf)[::-1])[::-1]
     for job, at_s in enumerate(last_s.tolist()):
         if at_s > clock.now or job == 0:
-            yield clock.at(at_s, Order.ARRIVAL)
+            yield clock.at(at_s, EventOrder.ARRIVAL)
         simulation.arriving -= 1
         simulation.arrive(job)

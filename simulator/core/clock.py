@@ -2,7 +2,7 @@
 
 Times are sums of floating-point numbers: ``0.1 + 0.2`` and ``0.3`` are one time, and differ in the last
 bit. So events that are due within `INSTANT_S` of the first of them are *one instant*: they happen at the
-latest of their times, in the order of `Order`. Among all ways to say "the same time" this one is taken since
+latest of their times, in the order of `EventOrder`. Among all ways to say "the same time" this one is taken since
 it changes no time by more than rounding, and has no grid: a sum of thirds keeps all its digits. Orders of
 policies call two times equal where they differ by less than the same `INSTANT_S` (`simulator.model.ranks`).
 
@@ -20,7 +20,7 @@ from simpy import Environment, Event
 from simulator.model.tolerances import INSTANT_S
 
 
-class Order(IntEnum):
+class EventOrder(IntEnum):
     """Priority of simultaneous events; SimPy's own urgent (0) and normal (1) events come before.
 
     For example, a job that ends when its node fails has ended. A job that arrives at that instant finds
@@ -74,7 +74,7 @@ class Clock(Environment):
         for _, order, number, event in due:
             heappush(queue, (time_s, order, number, event))
 
-    def at(self, time_s: float, order: Order, event: Event | None = None) -> Event:
+    def at(self, time_s: float, order: EventOrder, event: Event | None = None) -> Event:
         """An event at ``time_s``, or now if that is past.
 
         Parameters

@@ -10,7 +10,7 @@ import numpy as np
 from simpy import Event
 from simpy.events import ProcessGenerator
 
-from simulator.core.clock import Order
+from simulator.core.clock import EventOrder
 from simulator.core.compiling import compiling_s
 from simulator.core.execution import Execution
 from simulator.core.node import Node
@@ -104,7 +104,7 @@ class Controller:
             for decided in self.simulation.hooks["decided"]:
                 decided(self)
 
-    def ask(self, order: Order = Order.DECISION, once: bool = False) -> None:
+    def ask(self, order: EventOrder = EventOrder.DECISION, once: bool = False) -> None:
         """Ask for a decision: one for all that happens at this instant, or of the optimization server.
 
         Parameters

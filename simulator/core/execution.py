@@ -15,7 +15,7 @@ from typing import Protocol
 from simpy import Event, Interrupt, Process
 from simpy.events import ProcessGenerator
 
-from simulator.core.clock import Clock, Order, without_noise
+from simulator.core.clock import Clock, EventOrder, without_noise
 from simulator.core.plan import Plan
 from simulator.core.simulation import Simulation
 from simulator.model.contract import Choose, Configuration, Placement
@@ -40,7 +40,7 @@ class ControllerLike(Protocol):
     changed: bool
     planned: int
 
-    def ask(self, order: Order = Order.DECISION, once: bool = False) -> None:
+    def ask(self, order: EventOrder = EventOrder.DECISION, once: bool = False) -> None:
         """Ask for a decision."""
 
     def finish(self, execution: Execution) -> None:
@@ -134,28 +134,28 @@ class Execution:
             if not happen():
                 return
 
-    def _next_event(self) -> tuple[float, Order, Callable[[], bool]]:
+    def _next_event(self) -> tuple[float, EventOrder, Callable[[], bool]]:
         """The next event: when, its order, and the method for it, which returns whether the job goes on."""
         simulation, job = self.simulation, self.job
         state = simulation.jobs
         since_s = state.since_s[job]
         if since_s > simulation.clock.now:
-            return since_s, Order.COMPLETION, self._resume
+            return since_s, EventOrder.COMPLETION, self._resume
         if self.pace_s == math.inf:  # speed 0: nothing happens until the rate changes
-            return math.inf, Order.COMPLETION, self._end
+            return math.inf, EventOrder.COMPLETION, self._end
         left = state.remaining[job]
         target = self._next_change(left) if simulation.hooks["next_change"] else 0.0
-        work_s, order = (left - target) * self.pace_s, Order.COMPLETION
+        work_s, order = (left - target) * self.pace_s, EventOrder.COMPLETION
         for noticed_after_s in simulation.hooks["noticed_after_s"]:
             noticed_s = noticed_after_s(self, work_s)
             if noticed_s < work_s - INSTANT_S:  # not over yet when this instant's decision is made
-                order = Order.AFTER_RENEGING
+                order = EventOrder.AFTER_RENEGING
             work_s = noticed_s
         end_s = without_noise(since_s + work_s)
         if 0 < self.interval_s < math.inf:
             save_s = self._save_s(self._num_saves) + self.interval_s
             if save_s <= end_s - INSTANT_S:
-                return save_s, Order.COMPLETION, self._save
+                return save_s, EventOrder.COMPLETION, self._save
         if target > 0:
             return end_s, order, self._change
         tick_s = simulation.triggers.tick_s if simulation.triggers.finish_at_round else None

@@ -8,7 +8,7 @@ import numpy as np
 from simpy import Resource
 from simpy.events import ProcessGenerator
 
-from simulator.core.clock import Clock, Order
+from simulator.core.clock import Clock, EventOrder
 from simulator.core.controller import Controller
 from simulator.errors import InputError
 from simulator.model.decision_points import ServerSpec
@@ -47,7 +47,7 @@ class OptimizationServer:
         clock, asked_s = self._clock, self._clock.now
         with self._servers.request() as turn:
             if turn.triggered:  # a free server sees all that happens at this instant
-                yield clock.at(asked_s, Order.DECISION)
+                yield clock.at(asked_s, EventOrder.DECISION)
             yield turn
             self._waiting.remove(controller)
             start_s = clock.now
@@ -58,5 +58,5 @@ class OptimizationServer:
                 raise InputError(f"optimization server: service takes {service_s} s, expected >= 0")
             self.wait_s.append(start_s - asked_s)
             self.response_s.append(start_s - asked_s + service_s)
-            yield clock.at(start_s + service_s, Order.SERVICE_END)
+            yield clock.at(start_s + service_s, EventOrder.SERVICE_END)
             controller.carry_out(plan)

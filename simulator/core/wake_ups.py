@@ -6,7 +6,7 @@ import math
 
 from simpy.events import ProcessGenerator
 
-from simulator.core.clock import Order
+from simulator.core.clock import EventOrder
 from simulator.core.execution import ControllerLike
 from simulator.errors import InputError
 
@@ -23,7 +23,7 @@ def periods(controller: ControllerLike, guard: Guard, period_s: float) -> Proces
     first_s = math.ceil(clock.now / period_s) * period_s
     tick_s = first_s if first_s >= clock.now else first_s + period_s
     while True:
-        yield clock.at(tick_s, Order.TICK)
+        yield clock.at(tick_s, EventOrder.TICK)
         if not controller.active:
             controller.is_ticking = False
             return
@@ -42,7 +42,7 @@ def wake_up(
 ) -> ProcessGenerator:
     """SimPy process: ask again after so long, unless a newer plan than this one was made."""
     clock = controller.clock
-    yield clock.at(clock.now + after_s, Order.TICK)
+    yield clock.at(clock.now + after_s, EventOrder.TICK)
     if number != controller.planned or not controller.active:
         return
     guard.count("wake-ups")

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from simpy.events import ProcessGenerator
 
-from simulator.core.clock import Order
+from simulator.core.clock import EventOrder
 from simulator.core.execution import Execution
 from simulator.core.feature import Feature
 from simulator.core.simulation import Simulation
@@ -76,7 +76,7 @@ class Dependencies(Feature):
     def _submit(self, job: int) -> ProcessGenerator:
         """SimPy process: the job comes when its user has thought."""
         simulation, at_s = self._simulation, self._ready_s[job]
-        yield simulation.clock.at(at_s, Order.ARRIVAL)
+        yield simulation.clock.at(at_s, EventOrder.ARRIVAL)
         simulation.submitted_s[job] = simulation.shown.submit_s[job] = at_s
         simulation.arrive(job)
 

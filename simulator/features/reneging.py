@@ -1,6 +1,6 @@
 """Reneging: jobs that leave when they have not started within their patience (`Workload.patience_s`).
 
-A job leaves after the decisions of its instant (`Order.RENEGING`). With a patience of 0 it therefore leaves
+A job leaves after the decisions of its instant (`EventOrder.RENEGING`). With a patience of 0 it therefore leaves
 at once where no decision at its arrival starts it: the loss model of Erlang. A job that has started once
 stays, also where it is preempted. A job that left has no completion time and counts in the loss alone, so no policy
 has shorter completion times by letting jobs leave.
@@ -12,7 +12,7 @@ import math
 
 from simpy.events import ProcessGenerator
 
-from simulator.core.clock import Order
+from simulator.core.clock import EventOrder
 from simulator.core.controller import Controller
 from simulator.core.feature import Feature
 from simulator.core.simulation import Simulation
@@ -35,9 +35,9 @@ class Reneging(Feature):
 
     def _wait(self, controller: Controller, job: int, leaves_s: float) -> ProcessGenerator:
         """SimPy process: the job leaves unless it has started by then."""
-        yield controller.clock.at(leaves_s, Order.RENEGING)
+        yield controller.clock.at(leaves_s, EventOrder.RENEGING)
         if math.isnan(controller.jobs.first_start_s[job]):
             self._simulation.renege(job, controller.clock.now)
             controller.leave(job)
             if self._simulation.triggers.at_completions and controller.waiting:
-                controller.ask(Order.AFTER_RENEGING)  # those behind it may fit now
+                controller.ask(EventOrder.AFTER_RENEGING)  # those behind it may fit now

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from simpy.events import ProcessGenerator
 
-from simulator.core.clock import Order
+from simulator.core.clock import EventOrder
 from simulator.core.controller import Controller
 from simulator.core.execution import Execution
 from simulator.core.feature import Feature
@@ -129,7 +129,7 @@ class Rounds(Feature):
         self, controller: Controller, this: Round, number: int, end_s: float
     ) -> ProcessGenerator:
         """SimPy process: ask for the next round at the end of this one, unless it ended before."""
-        yield controller.clock.at(end_s, Order.TICK)
+        yield controller.clock.at(end_s, EventOrder.TICK)
         if number == this.number and not this.is_over:
             this.is_over = True
             if controller.active:

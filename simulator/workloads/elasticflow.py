@@ -19,7 +19,7 @@ from simulator.files.keys import InputFile
 from simulator.model.cluster import FloatArray
 from simulator.model.performance import FixedDuration, TimeTable
 from simulator.model.workload import Workload
-from simulator.workloads.machines import Room
+from simulator.workloads.machines import StandingServers
 from simulator.workloads.selection import Selected
 from simulator.workloads.table import Setting
 from simulator.workloads.tables import InputColumn, Table
@@ -73,7 +73,7 @@ class ElasticflowJobs(Selected):
         Raises InputError: the first thing wrong with a file, or a job without throughputs.
         """
         nodes = setting.machines
-        groups = nodes.groups_by_key().values() if isinstance(nodes, Room) else ()
+        groups = nodes.groups_by_key().values() if isinstance(nodes, StandingServers) else ()
         most_gpus = max((group.gpus_per_node for group in groups), default=128)
         rows = Table.of_file(self.path, JOBS)
         jobs, notes = rows.readable(lambda table: self._jobs(table, most_gpus), self.skip)

@@ -91,7 +91,7 @@ class Vms(Partitioned):
         return Cluster.of_vms(self.types(), self.num_nodes, self.controllers_of(self.num_nodes))
 
 
-class Servers(Config):
+class ServerGroup(Config):
     """Equal servers: a group of those of a cluster, or all of them."""
 
     num_nodes: NodeCount = Field(examples=[4])
@@ -121,10 +121,10 @@ class Servers(Config):
         )
 
 
-class Room(Partitioned):
+class StandingServers(Partitioned):
     """Base of servers that stand there, of one kind or of several."""
 
-    def groups_by_key(self) -> dict[str, Servers]:
+    def groups_by_key(self) -> dict[str, ServerGroup]:
         """Groups of equal servers, each by where its keys stand in the file."""
         raise NotImplementedError
 
@@ -144,26 +144,26 @@ class Room(Partitioned):
         return Cluster(tuple(types), num_nodes, tuple(type_of), self.controllers_of(num_nodes))
 
 
-class Nodes(Room, Servers):
+class Nodes(StandingServers, ServerGroup):
     """Equal servers."""
 
     kind: Literal["nodes"] = "nodes"
 
-    def groups_by_key(self) -> dict[str, Servers]:
+    def groups_by_key(self) -> dict[str, ServerGroup]:
         """All servers."""
         return {"cluster": self}
 
 
-class Mixed(Room):
-    """Servers of several kinds, each a table [cluster.groups.NAME]."""
+class Mixed(StandingServers):
+    """ServerGroup of several kinds, each a table [cluster.groups.NAME]."""
 
     kind: Literal["mixed"] = "mixed"
-    groups: Annotated[dict[str, Servers], Field(min_length=1)] = Field(
+    groups: Annotated[dict[str, ServerGroup], Field(min_length=1)] = Field(
         examples=[{"old": {"num_nodes": 4}, "new": {"num_nodes": 2, "speed": 3.0}}]
     )
     """groups of equal servers by name, each with the keys of the kind nodes"""
 
-    def groups_by_key(self) -> dict[str, Servers]:
+    def groups_by_key(self) -> dict[str, ServerGroup]:
         """The groups."""
         return {f"cluster.groups.{name}": group for name, group in self.groups.items()}
 

@@ -67,7 +67,9 @@ def on_gpu_type(workload: Workload, gpu_type: str, ran_on: Sequence[str]) -> Wor
             continue
         ratios, mean, over = ratio_of_types(gpu_type, reference)
         jobs = [j for j, each in enumerate(of_type) if each == reference]
-        named = {j: network for j in jobs if (network := network_of(workload.model[j])) in ratios}
+        named = {
+            j: network for j in jobs if (network := trained_network(workload.model[j])) in ratios
+        }
         speed[jobs] = [ratios[named[j]] if j in named else mean for j in jobs]
         said = [f"{name} {ratios[name]:.3g}" for name in dict.fromkeys(named.values())]
         if len(named) < len(jobs):
@@ -122,7 +124,7 @@ def ratio_of_types(
     return ratios, float(np.exp(np.mean(np.log(list(over.values()))))), over
 
 
-def network_of(model: str) -> str:
+def trained_network(model: str) -> str:
     """The network with speeds that a model is, "" where it is none."""
     name = model.strip().lower().replace("-", "_")
     for each in (name, f"{name}_squad"):

@@ -17,7 +17,7 @@ from simulator.model.performance import FixedDuration
 from simulator.model.workload import Workload
 from simulator.statistics import Streams
 from simulator.workloads.elastic import mmpp_times
-from simulator.workloads.machines import GpuCount, Room
+from simulator.workloads.machines import GpuCount, StandingServers
 from simulator.workloads.table import JobCount, Setting, WorkloadTable
 from simulator.workloads.traces import AnyTrace
 
@@ -177,7 +177,7 @@ class PoissonJobs(WorkloadTable):
             assert self.arrival_rate_per_h is not None
             return self.arrival_rate_per_h
         nodes = setting.machines
-        if not isinstance(nodes, Room):
+        if not isinstance(nodes, StandingServers):
             raise KeyedError(
                 "workload.load", "given without [cluster] of the kind 'nodes', expected both"
             )

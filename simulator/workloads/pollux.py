@@ -30,7 +30,7 @@ from simulator.files.keys import InputFile, KeyedError, PositiveInt
 from simulator.model.cluster import FloatArray
 from simulator.model.goodput import Application, Goodput, Ring, canonical
 from simulator.model.workload import Workload
-from simulator.workloads.machines import Room
+from simulator.workloads.machines import StandingServers
 from simulator.workloads.selection import Selected
 from simulator.workloads.table import Setting
 from simulator.workloads.tables import InputColumn, Table
@@ -111,7 +111,11 @@ class PolluxJobs(Selected):
         rows = Table.of_file(path, JOBS)
         jobs, notes = rows.readable(lambda table: self._jobs(table, folders), self.skip)
         jobs = self.selected(jobs.noted(*notes))
-        return on_servers(jobs, setting.machines) if isinstance(setting.machines, Room) else jobs
+        return (
+            on_servers(jobs, setting.machines)
+            if isinstance(setting.machines, StandingServers)
+            else jobs
+        )
 
     def _jobs(self, table: Table, folders: Sequence[Path]) -> Workload:
         limits = MAX_LOCAL if self.max_local is None else self.max_local
@@ -163,7 +167,7 @@ def speeds() -> Mapping[str, Mapping[str, tuple[float, float]]]:
     return found
 
 
-def on_servers(jobs: Workload, servers: Room) -> Workload:
+def on_servers(jobs: Workload, servers: StandingServers) -> Workload:
     """Jobs of goodput with tables for each kind of servers that names its GPUs; without, the tables are of them.
 
     Raises InputError: a type, or an application on it, without `speeds`.

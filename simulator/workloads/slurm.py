@@ -19,9 +19,9 @@ from simulator.workloads.slurm_text import (
     UNLIMITED,
     amount_of,
     gpu_type_of,
+    gpu_types_in,
     gpus_of,
     seconds_of,
-    types_of,
 )
 from simulator.workloads.table import AskedPlaces
 from simulator.workloads.tables import InputColumn, Table
@@ -125,7 +125,7 @@ JobID|Submit|Start|End|State|AllocTRES|User|Partition
         return super().parse(table) | {
             "submit_s": submit_s, "duration_s": end_s - start_s, "num_gpus": gpus,
             "num_nodes": np.where(divides, nodes, 0).astype(np.int64),
-            "gpu_types": [types_of(text) for text in asked],
+            "gpu_types": [gpu_types_in(text) for text in asked],
             "after": [following(text)[0] for text in table.texts("Dependency")],
             "requested_s": _limits_s(table, no_run),
             "num_cpus": _each(held, lambda text: amount_of(text, "cpu")),

@@ -36,7 +36,7 @@ def gpu_type_of(text: str) -> str:
     return kinds.pop() if len(kinds) == 1 else ""
 
 
-def types_of(text: str) -> str:
+def gpu_types_in(text: str) -> str:
     """Types of the GPUs in a list of resources, "a100" or "a100|h100"; "" where it names none."""
     return "|".join(kind for kind, _ in _GPUS.findall(text) if kind)
 

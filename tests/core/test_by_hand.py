@@ -17,7 +17,7 @@ from simulator import (
     Workload,
 )
 from simulator.core import wake_ups
-from simulator.core.clock import Clock, Order
+from simulator.core.clock import Clock, EventOrder
 from simulator.core.node import Node
 from tests.core.jobs import fixed, nodes, run
 
@@ -102,20 +102,25 @@ def test_a_node_is_open_from_the_begin_and_not_while_it_is_down():
 def test_events_of_one_instant_come_in_their_order():
     """Whatever the order in which they were made; an event in the past comes now."""
     clock, seen = Clock(), []
-    for order in (Order.DECISION, Order.COMPLETION, Order.RENEGING, Order.ARRIVAL):
+    for order in (
+        EventOrder.DECISION,
+        EventOrder.COMPLETION,
+        EventOrder.RENEGING,
+        EventOrder.ARRIVAL,
+    ):
         clock.at(5.0, order).callbacks.append(
             lambda _, order=order: seen.append((clock.now, order))
         )
 
     def late() -> ProcessGenerator:
-        yield clock.at(7.0, Order.TICK)
-        yield clock.at(6.0, Order.TICK)
-        seen.append((clock.now, Order.TICK))
+        yield clock.at(7.0, EventOrder.TICK)
+        yield clock.at(6.0, EventOrder.TICK)
+        seen.append((clock.now, EventOrder.TICK))
 
     clock.process(late())
     clock.run()
-    at_5 = [Order.COMPLETION, Order.ARRIVAL, Order.DECISION, Order.RENEGING]
-    assert seen == [*((5.0, order) for order in at_5), (7.0, Order.TICK)]
+    at_5 = [EventOrder.COMPLETION, EventOrder.ARRIVAL, EventOrder.DECISION, EventOrder.RENEGING]
+    assert seen == [*((5.0, order) for order in at_5), (7.0, EventOrder.TICK)]
 
 
 # -- a partition --------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from simulator.core.clock import Clock, Order, without_noise
+from simulator.core.clock import Clock, EventOrder, without_noise
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.laws import Deterministic
 from simulator.model.tolerances import INSTANT_S
@@ -14,7 +14,7 @@ LATE = math.nextafter(0.3, 1.0)
 assert LATE == 0.1 + 0.2  # and not 0.3
 
 
-def happened(*events: tuple[float, Order]) -> list[tuple[float, Order]]:
+def happened(*events: tuple[float, EventOrder]) -> list[tuple[float, EventOrder]]:
     clock, seen = Clock(), []
     for at_s, order in events:
         event = clock.at(at_s, order)
@@ -25,19 +25,22 @@ def happened(*events: tuple[float, Order]) -> list[tuple[float, Order]]:
 
 def test_an_instant_has_one_time_the_latest_and_its_order():
     assert happened(
-        (0.3, Order.DECISION), (LATE, Order.COMPLETION), (0.3, Order.ARRIVAL), (0.4, Order.OUTAGE)
+        (0.3, EventOrder.DECISION),
+        (LATE, EventOrder.COMPLETION),
+        (0.3, EventOrder.ARRIVAL),
+        (0.4, EventOrder.OUTAGE),
     ) == [
-        (LATE, Order.COMPLETION),
-        (LATE, Order.ARRIVAL),
-        (LATE, Order.DECISION),
-        (0.4, Order.OUTAGE),
+        (LATE, EventOrder.COMPLETION),
+        (LATE, EventOrder.ARRIVAL),
+        (LATE, EventOrder.DECISION),
+        (0.4, EventOrder.OUTAGE),
     ]
 
 
 @pytest.mark.parametrize(("gap", "together"), [(0.5, True), (2.0, False)])
 def test_how_long_an_instant_is(gap, together):
     later = 7.0 + gap * INSTANT_S
-    found = happened((7.0, Order.DECISION), (later, Order.COMPLETION))
+    found = happened((7.0, EventOrder.DECISION), (later, EventOrder.COMPLETION))
     assert [order for _, order in found] == sorted((o for _, o in found), reverse=not together)
     assert found[-1][0] == later
 

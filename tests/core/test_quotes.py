@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from simulator.core.clock import Order
+from simulator.core.clock import EventOrder
 from simulator.laws import parse_law
 from simulator.theory import (
     mg1_mean_response_s,
@@ -39,7 +39,7 @@ def test_numbers_of_the_lesson():
     assert [f"{time:.2f}" for time in times] == ["6.83", "1.80", "3.33"]
     for number in ("4 h and 9 h", "0.286 h", "1.167 h and 5.833 h", "6.83 h to 1.80 h", "3.33 h"):
         assert number in LESSON
-    assert (Order.COMPLETION, Order.ARRIVAL) == (2, 4)
+    assert (EventOrder.COMPLETION, EventOrder.ARRIVAL) == (2, 4)
 
 
 def test_the_feature_of_the_page_halves_the_rates():

@@ -14,7 +14,7 @@ import numpy as np
 from simpy import Event
 from simpy.events import ProcessGenerator
 
-from simulator.core.clock import Order
+from simulator.core.clock import EventOrder
 from simulator.core.execution import Execution
 from simulator.core.feature import Feature, FeatureRecord
 from simulator.core.plan import Plan
@@ -84,7 +84,7 @@ class Gangs(Feature):
 
     def _lend(self) -> ProcessGenerator:
         """SimPy process: other work holds the spare nodes from the begin on."""
-        yield self._clock.at(self._simulation.begin_s, Order.OUTAGE)
+        yield self._clock.at(self._simulation.begin_s, EventOrder.OUTAGE)
         for node in self.lent_until_s:
             self._controller(node).take_down([node], "preempted")
 
@@ -102,7 +102,7 @@ class Gangs(Feature):
                 yield self._started
             rates = servers.rate.cumsum()
             wait_s = rng.exponential(self.spec.time_to_failure_s / rates[-1])
-            yield clock.at(clock.now + wait_s, Order.OUTAGE)
+            yield clock.at(clock.now + wait_s, EventOrder.OUTAGE)
             at = rng.random() * rates[-1]
             node = int(rates.searchsorted(at, side="right"))
             is_systematic = bool(rates[node] - at > 1)
@@ -189,7 +189,7 @@ class Gangs(Feature):
     def _recall_more(self, node: int, execution: Execution) -> ProcessGenerator:
         """SimPy process: a job stands still until spare nodes, one after the other, and repairs fill its standbys."""
         while True:
-            yield self._clock.at(self._clock.now + self.spec.preemption_s, Order.OUTAGE)
+            yield self._clock.at(self._clock.now + self.spec.preemption_s, EventOrder.OUTAGE)
             if not execution.is_running or self._has_standbys(execution.job):
                 return
             found = self._recall(node)
@@ -220,7 +220,7 @@ class Gangs(Feature):
     def _repair(self, node: int, job: int) -> ProcessGenerator:
         """SimPy process: a server is repaired, and retired or back: a standby of the job where that has too few."""
         failed_s = self._clock.now
-        yield self._clock.at(failed_s + self.servers.repair_s(node), Order.OUTAGE)
+        yield self._clock.at(failed_s + self.servers.repair_s(node), EventOrder.OUTAGE)
         if self.servers.retires(node, failed_s, self._clock.now):
             return
         self._nodes.come_up((node,))
@@ -241,7 +241,7 @@ class Gangs(Feature):
 
     def _first_standbys(self, execution: Execution) -> ProcessGenerator:
         """SimPy process: hold standbys for a job that has just started, as many as are free."""
-        yield self._clock.at(self._clock.now, Order.AFTER_RENEGING)
+        yield self._clock.at(self._clock.now, EventOrder.AFTER_RENEGING)
         if execution.is_running:
             self._hold(execution.job, self._free(execution.shares[0].node)[: self.spec.standbys])
 

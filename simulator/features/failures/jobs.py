@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simpy.events import ProcessGenerator
 
-from simulator.core.clock import Order
+from simulator.core.clock import EventOrder
 from simulator.core.execution import Execution
 from simulator.core.feature import Feature
 from simulator.core.plan import Plan
@@ -66,7 +66,7 @@ class JobFailures(Feature):
 
     def _fail_at(self, execution: Execution, at_s: float) -> ProcessGenerator:
         """SimPy process: the job fails, if it still runs then."""
-        yield self._simulation.clock.at(at_s, Order.OUTAGE)
+        yield self._simulation.clock.at(at_s, EventOrder.OUTAGE)
         if execution.is_running:
             self._fail(execution, "failed")
 

@@ -1,7 +1,7 @@
 """Nodes that go down and come up: causes of outages, and their processes.
 
 A group of nodes is a process: up, notice, down, up. An outage comes after the completions and before the
-arrivals of its instant (`Order.OUTAGE`): a job that ends when its node fails has ended.
+arrivals of its instant (`EventOrder.OUTAGE`): a job that ends when its node fails has ended.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from simpy.events import ProcessGenerator
 
 from simulator.arguments import checked, is_number, short
-from simulator.core.clock import Order
+from simulator.core.clock import EventOrder
 from simulator.core.controller import Controller
 from simulator.core.execution import Execution
 from simulator.core.feature import Feature
@@ -199,12 +199,12 @@ class NodeOutages(Feature):
         while True:
             down_s = up_s + cause.time_to(rng)
             if notice_s > 0:
-                yield clock.at(down_s - notice_s, Order.OUTAGE)
+                yield clock.at(down_s - notice_s, EventOrder.OUTAGE)
                 self._give_notice(cause, group, down_s)
-            yield clock.at(down_s, Order.OUTAGE)
+            yield clock.at(down_s, EventOrder.OUTAGE)
             self.go_down(cause.name, group)
             up_s = clock.now + cause.duration(rng)
-            yield clock.at(up_s, Order.OUTAGE)
+            yield clock.at(up_s, EventOrder.OUTAGE)
             self.come_up(group)
 
     def _give_notice(self, cause: Outages, group: Sequence[int], down_s: float) -> None:
@@ -228,7 +228,7 @@ class NodeOutages(Feature):
 
     def _last_checkpoint(self, execution: Execution, at_s: float) -> ProcessGenerator:
         """SimPy process: save the work of that time, if the job still runs then."""
-        yield self._clock.at(at_s, Order.COMPLETION)
+        yield self._clock.at(at_s, EventOrder.COMPLETION)
         if execution.is_running:
             execution.keep()
 

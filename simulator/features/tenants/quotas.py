@@ -14,7 +14,7 @@ import numpy as np
 from simpy.events import ProcessGenerator
 
 from simulator.arguments import length
-from simulator.core.clock import Order
+from simulator.core.clock import EventOrder
 from simulator.core.controller import Controller
 from simulator.core.feature import Feature, FeatureRecord
 from simulator.core.simulation import Simulation
@@ -116,7 +116,7 @@ class Quotas(Feature):
         """SimPy process: a held job leaves when its patience is over; once it is in a queue, `Reneging` sees to it."""
         simulation = self._simulation
         leaves_s = simulation.submitted_s[job] + patience_s
-        yield simulation.clock.at(leaves_s, Order.RENEGING)
+        yield simulation.clock.at(leaves_s, EventOrder.RENEGING)
         if job in self._held[t]:
             self._held[t].remove(job)
             self.held_s[job] = patience_s
