@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -115,9 +115,18 @@ def _compared(name: str, cells: Sequence[Cell], plan: Plan, runs: Runs) -> Compa
             f"{name}: no policy can run: {excluded[0][1].policy}: {excluded[0][1].reason}"
         )
     found = _said(name, cells, made, plan, own)
+    told = said_of_jobs(cell.field.entrants[0].scenario for cell in cells if cell.field.entrants)
     return replace(
-        found, bounds=_bounds(cells, made, found.metrics), excluded=_excluded(excluded, found.settings)
+        found, notes=(*found.notes, *told), bounds=_bounds(cells, made, found.metrics), excluded=_excluded(excluded, found.settings)
     )  # fmt: skip
+
+
+def said_of_jobs(scenarios: Iterable[Scenario]) -> tuple[str, ...]:
+    """Notes on the jobs of scenarios, each once: what was left out, and keys without effect."""
+    from experiments.scenario.build import build
+
+    notes = (note for scenario in scenarios for note in build(scenario)[0].notes)
+    return tuple(dict.fromkeys(notes))
 
 
 def on_same_draws(

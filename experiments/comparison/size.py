@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.comparison.comparing import on_same_draws
+from experiments.comparison.comparing import on_same_draws, said_of_jobs
 from experiments.comparison.estimating import is_of_file
 from experiments.comparison.metrics import Scale, metric_of
 from experiments.comparison.plan import Plan
@@ -311,7 +311,7 @@ def best_size(
     best = None if answer is None else what.number(answer)
     scenario = at(what.number(few))
     title = f"{Path(source).name} under {scenario.policy}"
-    notes = (*search.notes, *_not_monotone(asked, vary))
+    notes = (*search.notes, *_not_monotone(asked, vary), *said_of_jobs([scenario]))
     return Size(
         vary, target, share, best, found, title, build(scenario)[1].currency, notes
     )  # fmt: skip
@@ -347,7 +347,8 @@ def policies_that_meet(
     best = next(iter(table.loc[table["meets"], "policy"]), None)
     title = f"{Path(source).name}: policies"
     return Size(
-        "policy", target, share, best, table, title, build(first)[1].currency, found.notes
+        "policy", target, share, best, table, title, build(first)[1].currency,
+        (*found.notes, *said_of_jobs(scenarios.values())),
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.comparison.comparing import on_same_draws
+from experiments.comparison.comparing import on_same_draws, said_of_jobs
 from experiments.comparison.metrics import metric_of
 from experiments.comparison.plan import Plan
 from experiments.comparison.runs import Runs
@@ -114,7 +114,7 @@ def what_if(
                 "difference": apart["mean"], "lower": apart["lower"], "upper": apart["upper"],
                 "replications": apart["replications"],
             })  # fmt: skip
-    notes = list(found.notes)
+    notes = [*found.notes, *said_of_jobs((base, other))]
     if "total_cost" not in found.metrics:
         notes.append(
             "total_cost: 0, because nothing has a price; --base cluster.price_per_hour=20 sets one"

@@ -198,3 +198,18 @@ def test_intervals_are_of_differences_pair_by_pair(three):
     assert told.splitlines()[0] == "The mean total wait stays 100 s."
     row = next(line for line in told.splitlines() if "mean completion time (min)" in line)
     assert row.split()[4:] == ["3.333", "3.333", "0", "0", "to", "0"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("whatif", "--nodes", 2, "--set", "cluster.gpu_type=H100", "--draws", 1),
+        ("size", "--set", "cluster.gpu_type=H100", "--target", "mean_total_wait < 1h", "--draws", 1),
+        ("compare", "--nodes", 2, "--set", "cluster.gpu_type=H100", "--draws", 1, "--policy", "fifo"),
+    ],
+    ids=lambda words: words[0],
+)  # fmt: skip
+def test_a_key_without_effect_is_told(three, words):
+    """The file does not say on which GPUs its durations were taken."""
+    told = done(words[0], three, "--gpus", 1, *words[1:], cwd=three.parent)
+    assert "the jobs do not say on which GPUs" in told.stderr + told.stdout
