@@ -155,7 +155,7 @@ class Nodes(StandingServers, ServerGroup):
 
 
 class Mixed(StandingServers):
-    """ServerGroup of several kinds, each a table [cluster.groups.NAME]."""
+    """Servers of several kinds, each a table [cluster.groups.NAME]."""
 
     kind: Literal["mixed"] = "mixed"
     groups: Annotated[dict[str, ServerGroup], Field(min_length=1)] = Field(

@@ -231,9 +231,9 @@ def test_what_cannot_run_is_told_before_the_first_run(tmp_path, text, told):
 def test_equal_parts_are_checked_once(tmp_path, monkeypatch):
     """So that a sweep of very many runs starts at once."""
     asked = []
-    fitted, make_policy = checks.fitted, checks.make_policy
+    fitted, make_policy = checks.fitted, checks.policy_of
     monkeypatch.setattr(checks, "fitted", lambda *a: asked.append("machines") or fitted(*a))
-    monkeypatch.setattr(checks, "make_policy", lambda s: asked.append("policy") or make_policy(s))
+    monkeypatch.setattr(checks, "policy_of", lambda s: asked.append("policy") or make_policy(s))
     gaps = list(range(1000, 1100))
     _, tasks = read_sweep(write(tmp_path, f"{BASE}[grid]\nworkload.mean_gap_s = {gaps}"))
     assert len(tasks) == 400
