@@ -129,7 +129,8 @@ class Reservations:
         nodes = list(self._row)
         if not self._nodes:
             return (Placement(job, nodes[0], gpus),)
-        room = np.min(self._nodes[first:last], axis=0) + CAPACITY * self._all
+        free = np.min(self._nodes[first:last], axis=0)
+        room, free_gpus = free + CAPACITY * self._all, free[:, 0]
         workload = self._view.workload
         stated = {"cpus": workload.num_cpus.item(job), "memory_gb": workload.memory_gb.item(job)}
         per_gpu = np.ones_like(room)
@@ -147,12 +148,12 @@ class Reservations:
             most[[not self._places.allows(job, fixed[n]) for n in nodes]] = 0
         chosen: list[tuple[int, int]] = []
         if self._places is None or not self._places.one_rack[job]:
-            chosen = _rows(gpus, wanted, most, room[:, 0])
+            chosen = _rows(gpus, wanted, most, free_gpus)
         else:
             racks = [[self._row[n] for n in rack] for rack in self._places.racks(nodes)]
-            for rack in sorted(racks, key=lambda rack: room[rack, 0].sum()):
+            for rack in sorted(racks, key=lambda rack: free_gpus[rack].sum()):
                 there = np.isin(np.arange(len(nodes)), rack)
-                chosen = chosen or _rows(gpus, wanted, np.where(there, most, 0), room[:, 0])
+                chosen = chosen or _rows(gpus, wanted, np.where(there, most, 0), free_gpus)
         shares = []
         for row, part in chosen:
             more = dict(zip(self._names, (per_gpu[row] * part).tolist(), strict=True))

@@ -113,6 +113,19 @@ def test_a_job_lies_in_one_rack(policy: str) -> None:
     assert found.first_start_s.tolist() == [0, 1, 10]
 
 
+@pytest.mark.parametrize("policy", ["fifo", "easy-backfill", "conservative-backfill"])
+def test_of_nodes_with_as_many_free_gpus_the_first_is_taken(policy: str) -> None:
+    """Of nodes of 8 and 4 GPUs, a gets the smaller, b 4 of the larger; when a has ended c finds 4 free on both."""
+    small = NodeType("small", "A100", 4, cpus=32)
+    work = jobs((4, 1, ""), (4, 1, ""), (4, 1, ""))
+    work = replace(
+        work, submit_s=np.array([0.0, 1, 11]),
+        performance=FixedDuration(np.array([10.0, 30, 10]), np.full(3, 4)),
+    )  # fmt: skip
+    found = held(run(work, mixed(A, small), policy))
+    assert (found["a"], found["b"], found["c"]) == ({1: 4}, {0: 4}, {0: 4})
+
+
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_every_order_keeps_racks_nodes_and_types(data: st.DataObject) -> None:
