@@ -1,7 +1,7 @@
 """Backfilling with reservations: a job may pass others where it delays none that has a reservation.
 
 A job is expected to end when the time is over that it asked for (`Workload.requested_s`); where it asked for none,
-after its duration as policies see it. A job that runs longer is expected to end at once.
+after its duration as policies see it, on the slowest nodes. A job that runs longer is expected to end at once.
 
 Options
 -------
@@ -25,7 +25,6 @@ import numpy as np
 
 from policies.free_capacity import FreeCapacity
 from policies.multifactor import Multifactor
-from policies.orders import whole_durations_s
 from policies.registration import register
 from policies.waiting import Order
 from simulator import FIXED, NO_CHANGE, Decision, InputError, Placement, View
@@ -46,7 +45,14 @@ def expected_s(view: View, job: int) -> float:
     asked_s = view.workload.requested_s.item(job)
     if not math.isnan(asked_s):
         return asked_s
-    return whole_durations_s(view.workload).item(job) * view.remaining_of(job)
+    return _whole_s(view, job) * view.remaining_of(job)
+
+
+def _whole_s(view: View, job: int) -> float:
+    slowest_s = view.workload.performance.slowest_s
+    if slowest_s is None:
+        raise InputError("this policy needs jobs of fixed demand")
+    return slowest_s.item(job)
 
 
 class Reservations:
@@ -309,7 +315,7 @@ class Backfilling(Multifactor):
         if not step_s:
             return length_s
         asked_s = view.workload.requested_s.item(job)
-        whole_s = whole_durations_s(view.workload).item(job) if math.isnan(asked_s) else asked_s
+        whole_s = _whole_s(view, job) if math.isnan(asked_s) else asked_s
         return length_s + math.ceil(whole_s / step_s) * step_s - whole_s
 
 

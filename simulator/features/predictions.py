@@ -31,6 +31,7 @@ from simulator.errors import InputError
 from simulator.features.table import FeatureTable, Scene
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.performance import (
+    DurationByType,
     FixedDuration,
     Performance,
     Sensitivity,
@@ -113,7 +114,10 @@ def _times(
     if isinstance(performance, FixedDuration | Sensitivity | SpeedupCurve):
         # One configuration a job, or one curve: its error is one number as well.
         own = factor * _factors(rng, each, factor.shape)
-        return replace(performance, duration_s=performance.duration_s * own)
+        seen = replace(performance, duration_s=performance.duration_s * own)
+        if isinstance(seen, DurationByType):
+            seen = replace(seen, times_s=seen.times_s * own[:, None])
+        return seen
     raise InputError(
         f"predictions: performance is {type(performance).__name__}, expected FixedDuration, "
         "TimeTable, SpeedupCurve or Sensitivity"

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -73,6 +74,11 @@ class Performance:
     def fixed_s(self) -> FloatArray | None:
         """``(J,)`` seconds of each job on the GPUs that it needs, where that is one number; None: it is not."""
         return None
+
+    @property
+    def slowest_s(self) -> FloatArray | None:
+        """``(J,)`` as `fixed_s`, on the nodes where the job takes longest."""
+        return self.fixed_s
 
     def work_gpu_s(self, cluster: Cluster) -> FloatArray:
         """``(J,)`` GPU-seconds of each whole job where it uses the fewest, on one node."""
@@ -202,6 +208,11 @@ class DurationByType(FixedDuration):
     """
 
     times_s: FloatArray = field(kw_only=True)
+
+    @cached_property
+    def slowest_s(self) -> FloatArray:
+        """The longest finite times."""
+        return np.asarray(np.where(np.isfinite(self.times_s), self.times_s, 0).max(axis=1))
 
     def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
         """Seconds; infinite with any other number of GPUs than the job's own, unless time-shared."""

@@ -253,6 +253,14 @@ def test_a_job_over_servers_of_two_kinds_is_as_fast_as_the_slower(tmp_path):
     assert workload.notes == ("cluster.groups.new.speed: jobs are 2 times as fast as in the trace",)
 
 
+@pytest.mark.parametrize("policy", ["easy-backfill", "conservative-backfill"])
+def test_running_jobs_are_expected_to_end_as_on_the_slower_servers(tmp_path, policy):
+    """b on the old servers ends at 100 s, when c is promised all GPUs; d ends before that on the new one, from 50 s on."""
+    jobs = "a,0,100,8,,,\nb,0,100,8,,,\nc,1,100,16,,,\nd,2,40,4,,,\n"
+    ends, _ = run_on_groups(tmp_path, jobs, "speed = 2.0", policy)
+    assert ends == {"a": 50, "b": 100, "c": 200, "d": 70}
+
+
 def test_jobs_get_the_type_that_they_ask_for_at_its_speed(tmp_path):
     """ResNet-50: 2,786 images/s on an H100, 833 on a V100; b asks for a V100 and waits for one."""
     jobs = "a,0,1000,8,,resnet50,V100|H100\nb,0,1000,8,,resnet50,V100\nc,0,10,8,,resnet50,V100\n"

@@ -8,6 +8,7 @@ import pytest
 from policies import make_policy
 from simulator import Decision, InputError, Placement, TimeTable, Workload
 from simulator.features.predictions import PredictedWorkload, Predictions, predicted
+from simulator.model.performance import DurationByType
 from simulator.statistics import Streams
 from simulator.workloads.hierarchical import HierarchicalJobs, generate
 from tests.core.jobs import fixed, nodes, run
@@ -176,3 +177,9 @@ def test_what_was_observed_is_kept_while_the_job_waits():
 def test_jobs_that_are_others_are_refused():
     with pytest.raises(InputError, match="its jobs are others"):
         run(elastic(), ONE, "fifo", PredictedWorkload(elastic().head(3)), check=False)
+
+
+def test_durations_by_type_have_one_error():
+    times = DurationByType(np.array([10.0]), np.array([1]), times_s=np.array([[10.0, 30.0]]))
+    seen = predicted(Workload(["a"], [0.0], times), Predictions(bias=0.5), Streams(1)).performance
+    assert (seen.duration_s.tolist(), seen.times_s.tolist()) == ([15], [[15, 45]])
