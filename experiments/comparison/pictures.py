@@ -182,8 +182,11 @@ def heat_maps(found: Comparison, across: str, up: str) -> Figure:
 
 
 def key_words(key: str) -> str:
-    """A key of a scenario as the label of an axis: ``cluster.num_nodes`` is "number of nodes"."""
-    name = key.rsplit(".", 1)[-1]
+    """A key of a scenario as the label of an axis: ``cluster.num_nodes`` is "number of nodes".
+
+    Of a group of servers, ``cluster.groups.new.num_nodes``, it is "number of nodes, new".
+    """
+    *tables, name = key.split(".")
     words = (
         name.replace("num_", "number of ")
         .replace("_per_", " per ")
@@ -191,6 +194,7 @@ def key_words(key: str) -> str:
         .replace("_", " ")
     )
     words = words.replace("gpu", "GPU").replace("cpu", "CPU")
+    words += f", {tables[-1]}" if "groups" in tables else ""
     return f"{words} (s)" if name.endswith("_s") else words
 
 

@@ -129,6 +129,7 @@ def test_units():
     assert metric_of("my_own_s").title(5.0) == "my own (s)"
     assert key_words("cluster.gpus_per_node") == "GPUs per node"
     assert key_words("decisions.round_s") == "round (s)"
+    assert key_words("cluster.groups.new.num_nodes") == "number of nodes, new"
 
 
 def test_the_command_on_a_file_of_jobs(tmp_path):
