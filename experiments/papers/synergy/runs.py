@@ -52,9 +52,11 @@ SEEDS: dict[str, dict[Scale, int]] = {
     "shown": {"quick": 1, "paper": 5},
     "above all GPUs": {"quick": 1, "paper": 3},
     "ten": {"quick": 1, "paper": 10},
+    "curve": {"quick": 1, "paper": 3},
+    "few here": {"quick": 1, "paper": 5},
+    "of Philly": {"quick": 3, "paper": 1},
     "one": {"quick": 1, "paper": 1},
     "later": {"quick": 0, "paper": 5},
-    "released": {"quick": 0, "paper": 10},
     "none": {"quick": 0, "paper": 0},
 }
 """Number of seeds of a group of runs: more where printed numbers rest on them."""
@@ -107,22 +109,24 @@ def _group(name: str, columns: Labels) -> str:
         return "later" if mechanism == "opt" else "none"
     if name == "cpu_ratios":
         if columns["fixed"]:
-            return "ten" if load == 9 else "later"
-        return {9.0: "pairs", 8.0: "later", 6.0: "later"}.get(float(load or 0), "shown")
+            return "few here" if load == 9 else "none"
+        return {9.0: "few", 8.0: "none", 6.0: "none"}.get(float(load or 0), "curve")
     if name == "orderings":
         if mechanism == "opt":
             return "later"
-        return "pairs" if load == 5.5 else "shown"
+        return "few" if load == 5.5 else "curve"
     if name == "splits":
         printed = load == 5.5 or (load == 3 and columns["split"] == W2)
-        return "few" if printed else "later" if load in (4, 5) else "shown"
+        return "few" if printed else "none" if load in (4, 5) else "one"
     if name == "timelines":
         return "one"
     if name == "overload":
         return "above all GPUs"
-    if name == "big_data" and columns["split"] == W1:
-        return "ten"
-    return "released" if columns["released"] else "pairs"
+    if name == "big_data":
+        return "few here" if columns["split"] == W1 else "few"
+    if name == "philly":
+        return "of Philly"
+    return "later" if columns["released"] else "few"
 
 
 def _draws(scale: Scale) -> list[Task]:
@@ -201,12 +205,10 @@ def _runs(
 
 def _cost_s(columns: Labels) -> float:
     """CPU seconds of a run at paper scale, as far as they were measured."""
-    whole = {"released": 40.0, "released_opt": 20.0, "overload": 40.0}
+    whole = {"released": 57.0, "released_opt": 27.0, "overload": 59.0}
     if columns["study"] in whole:
         return whole[str(columns["study"])]
-    if columns["study"] == "draws" and columns["seed"] == PAPER_DRAW:
-        return 8.0
-    return 30.0 if columns["mechanism"] == "opt" else 4.0
+    return 45.0 if columns["mechanism"] == "opt" else 10.0
 
 
 def _others(scale: Scale) -> Iterator[Task]:
