@@ -53,6 +53,7 @@ SEEDS: dict[str, dict[Scale, int]] = {
     "above all GPUs": {"quick": 1, "paper": 3},
     "ten": {"quick": 1, "paper": 10},
     "curve": {"quick": 1, "paper": 3},
+    "few printed": {"quick": 3, "paper": 3},
     "few here": {"quick": 1, "paper": 5},
     "of Philly": {"quick": 3, "paper": 1},
     "one": {"quick": 1, "paper": 1},
@@ -117,13 +118,13 @@ def _group(name: str, columns: Labels) -> str:
         return "few" if load == 5.5 else "curve"
     if name == "splits":
         printed = load == 5.5 or (load == 3 and columns["split"] == W2)
-        return "few" if printed else "none" if load in (4, 5) else "one"
+        return "few printed" if printed else "none" if load in (4, 5) else "one"
     if name == "timelines":
         return "one"
     if name == "overload":
         return "above all GPUs"
     if name == "big_data":
-        return "few here" if columns["split"] == W1 else "few"
+        return "curve" if columns["split"] == W1 else "few printed"
     if name == "philly":
         return "of Philly"
     return "later" if columns["released"] else "few"
