@@ -9,20 +9,24 @@ import numpy as np
 from simulator.core.record import RunRecord, present_beside
 from simulator.laws import Law
 from simulator.model.cluster import FloatArray
+from simulator.model.fractional import demanded_gpus
 from simulator.statistics import jain
 
 
 def finish_time_fairness(record: RunRecord) -> FloatArray:
-    """``(J,)`` completion time over that alone on 1/n of the cluster; above 1 is worse than fair.
+    """``(J,)`` completion time over that on an equal share of the cluster; above 1 is worse than fair.
 
-    ``n`` is the mean number of jobs in the system while the job was. Source: Mahajan et al., Themis,
-    NSDI 2020, rho = T_shared / T_independent; a job that has 1/n of the cluster takes n times its
-    ideal time.
+    ``n`` is the mean number of jobs in the system while the job was. A job of ``g`` of the cluster's ``C`` GPUs takes
+    ``max(1, n g / C)`` times its ideal time on an equal share, ``C / n`` GPUs; ``g`` of a job that chooses its GPUs is
+    those of the largest node. Source: Mahajan et al., Themis, NSDI 2020, rho = T_shared / T_independent.
     """
     submit, end = record.submit_s, record.completion_s
     stay, inside = end - submit, present_beside(submit, end, np.ones(len(submit)))
+    gpus = demanded_gpus(record.workload, in_parts=True)
+    gpus = np.where(gpus > 0, gpus, float(record.cluster.max_gpus_per_node))
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(stay / (record.ideal_s * np.maximum(1.0, inside / stay)))
+        crowding = np.maximum(1.0, inside / stay * gpus / record.cluster.total_gpus)
+        return np.asarray(stay / (record.ideal_s * crowding))
 
 
 SHORTEST_S = 10.0

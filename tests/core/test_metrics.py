@@ -338,6 +338,17 @@ def test_what_numba_compiles_inside_a_decision_is_no_time_of_the_decision():
     assert 0 <= result.decisions.cpu_s[0] <= spent_s - made_s
 
 
+def test_a_job_of_some_gpus_has_a_fair_part_of_all():
+    """Three jobs on a node of 4 GPUs: a and b of 2 GPUs run at once, c of 4 after them. While a was there, so were three
+    jobs: a share of 4/3 GPUs, on which it would take 3 * 2 / 4 times its 100 s. b stays 200 s, 3 jobs for 100 s and then 2:
+    2.5 * 2 / 4 = 1.25 times its 200 s. c waits 200 s: (3 + 2 + 1) / 3 = 2 jobs on average, twice its 100 s. d, of one GPU,
+    comes to the empty system and is slowed by nothing."""
+    jobs = fixed([0, 0, 0, 1000], [100, 200, 100, 100], [2, 2, 4, 1])
+    result = run(jobs, nodes(gpus=4))
+    assert result.completion_s.tolist() == [100, 200, 300, 1100]
+    assert finish_time_fairness(result) == pytest.approx([2 / 3, 4 / 5, 3 / 2, 1])
+
+
 def test_slowdown_tails_and_fairness_of_jobs_in_a_row():
     """Five jobs of 100 s on one GPU, the k-th ends at 100 k s. During its stay (11 - k) / 2 jobs were there on average, so
     it took 2 k / (11 - k) of its time on its part. The 95 % quantile of 1 to 5 is 4.8, the 99 % quantile 4.96."""
