@@ -84,8 +84,9 @@ THROUGHPUTS = (
     "oracle_throughputs_v3.json",
     "oracle_throughputs_v2.json",
     "oracle_throughputs.json",
+    "tacc_throughputs.json",
 )
-"""Names under which the rates are looked for, in the trace's folder and the four above it."""
+"""Names under which the rates are looked for, also with .gz, in the trace's folder and the four above it."""
 
 
 class GavelJobs(Trace):
@@ -128,7 +129,7 @@ def _rates_of(path: Path, throughputs: str | Path | None) -> Path:
     if throughputs is not None:
         return Path(throughputs)
     for folder in list(path.resolve().parents)[:5]:
-        for name in THROUGHPUTS:
+        for name in (n + end for n in THROUGHPUTS for end in ("", ".gz")):
             if (folder / name).is_file():
                 return folder / name
     raise InputError(
