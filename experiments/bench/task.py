@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
@@ -193,13 +194,13 @@ def changed(name: str, size: str, scenario: Scenario) -> Iterator[str]:
 
 
 def main() -> None:
-    """Freeze what is not frozen yet: python -m experiments.bench.task."""
+    """Freeze what is not frozen yet: python -m experiments.bench.task [TASK=FILE ..], its own copy for a task that needs one."""
+    traces = dict(word.split("=", 1) for word in sys.argv[1:])
     before = locked() if LOCK.exists() else {}
     for name, task in tasks().items():
-        for size in task.sizes:
-            if size == "s" and not task.trace_sha256:
-                key = f"{name} {size}"
-                before.setdefault(key, made_of(scenario_of_task(name, size)))
+        trace, key = traces.get(name), f"{name} s"
+        if key not in before and (trace or not task.trace_sha256):
+            before[key] = made_of(scenario_of_task(name, "s", Path(trace) if trace else None))
     LOCK.write_text(json.dumps(before, indent=1, sort_keys=True) + "\n", "utf-8")
 
 

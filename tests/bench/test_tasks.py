@@ -1,7 +1,10 @@
 """Tasks: as they were frozen, run by the command, checked, and policies that see the future."""
 
 import hashlib
+import json
+import os
 import re
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -17,12 +20,74 @@ from tests.command import ROOT, done, refused, schedlab
 from tests.errors import input_error
 
 OPEN = [name for name, each in task.tasks().items() if not each.trace_sha256]
+COPIES = {
+    "elasticflow-v1": "elasticflow/100jobs_1500lam.csv",
+    "gavel-v1": "gavel/simulation_throughputs.json.gz",
+    "mixed-v1": "pollux/workloads__6.csv",
+    "pollux-v1": "pollux/workloads__6.csv",
+    "shockwave-v1": "shockwave/trace_120.tsv",
+}
+"""Files of tasks whose jobs are not shipped, in the folder of published results."""
+
+
+def facts():
+    folder = Path(os.environ.get("SCHEDLAB_FACTS") or "/nowhere") / "peers"
+    if not folder.is_dir():
+        pytest.skip("SCHEDLAB_FACTS names no folder with the published results of other schedulers")
+    return folder
+
+
+def copy_of_task(name):
+    return facts() / COPIES[name]
+
+
+def jct_s(name, policy):
+    scenario = task.scenario_of_task(name, "s", copy_of_task(name))
+    result = run(scenario.model_copy(update={"policy": policy}))
+    return dict(zip(result.workload.job_id, result.jct_s.tolist(), strict=True))
+
+
+def rows_of(path, **wanted):
+    table = pd.read_csv(facts() / path)
+    return table[(table[[*wanted]] == pd.Series(wanted)).all(axis=1)]
 
 
 @pytest.mark.parametrize("name", OPEN)
 def test_a_task_is_as_it_was_frozen(name):
     assert list(task.changed(name, "s", task.scenario_of_task(name, "s"))) == []
     assert task.locked()[f"{name} s"]
+
+
+@pytest.mark.parametrize(
+    "name", [n if n != "mixed-v1" else pytest.param(n, marks=pytest.mark.slow) for n in COPIES]
+)
+def test_a_task_whose_jobs_are_not_shipped_is_as_it_was_frozen(name):
+    assert list(task.changed(name, "s", task.scenario_of_task(name, "s", copy_of_task(name)))) == []
+    assert task.locked()[f"{name} s"]
+
+
+def test_every_exact_baseline_gives_the_published_times():
+    """Under the task's own rules, not those of a test. What synergy-v1 names is met with other seeds (tests/synergy)."""
+    exact = {(name, policy) for name in COPIES for policy in task.task_of(name).exact}
+    times = rows_of("elasticflow/fig10/edf_job.csv").astype({"job_id": str})
+    elasticflow = dict(zip(times["job_id"], times["end_time"] - times["submit_time"], strict=True))
+    rows = rows_of(
+        "shockwave/jobs.csv", set="tacc_32gpus", kind="simulation", policy="gandiva_fair"
+    )
+    published = {
+        ("elasticflow-v1", "edf-elastic"): elasticflow,
+        ("shockwave-v1", "gandiva-fair"): rows["jct_s"].tolist(),
+    }
+    for policy in ("tiresias", "optimus"):
+        path = facts() / "pollux" / f"results-jobload__{policy}-1.0__summary.json"
+        published["pollux-v1", policy] = json.loads(path.read_text())["jcts"]["workload-6"]
+    assert published.keys() == exact
+    for (name, policy), expected in published.items():
+        found = jct_s(name, policy)
+        if isinstance(expected, list):
+            assert [*found.values()] == pytest.approx(expected, abs=1e-6), (name, policy)
+        else:
+            assert found == pytest.approx(expected, abs=1e-6), (name, policy)
 
 
 @pytest.mark.parametrize("name", OPEN)
