@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from experiments.commands.options import Workers
+from simulator.errors import InputError
 
 
 def reproduce(
@@ -34,6 +35,14 @@ def reproduce(
             "their runs; nothing is run.",
         ),
     ] = None,
+    again: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="With --from: in place of drawing, make this share of the runs again, e.g. 0.05, and compare "
+            "their numbers with those that are kept.",
+        ),
+    ] = None,
 ) -> None:
     """Every figure and claim of the papers, with a report; goes on where it was stopped.
 
@@ -41,6 +50,14 @@ def reproduce(
     """
     from experiments.papers import reproduce as pages
 
+    if again is not None:
+        from experiments.papers.again import make_again
+
+        if kept is None:
+            raise InputError("--again: got no --from, expected a folder of results to compare with")
+        raise typer.Exit(
+            make_again(papers or [], scale=scale, kept=kept, share=again, workers=workers, out=out)
+        )
     if kept is not None:
         if workers is not None:
             print("schedlab: note: --workers has no effect: --from runs nothing", file=sys.stderr)

@@ -190,20 +190,14 @@ def redraw(names: Sequence[str], *, scale: str, kept: Path, out: Path | None = N
         Unknown paper or scale; nothing is kept of a page; ``out`` is ``kept``.
     """
     from experiments.files import is_same
-    from experiments.report.kept import copy_kept, digest, kept_results
-    from experiments.report.site import read_pages, write_page
+    from experiments.report.kept import copy_kept, digest
+    from experiments.report.site import write_page
 
     folder = out or Path("results") / scale
     if is_same(kept, folder):
         raise InputError(f"--out: got {folder}, expected another folder than --from")
-    chosen = _tasks(names, scale)
-    pages = read_pages(kept, chosen)
-    if without := [paper.name for paper in chosen if paper not in {page.paper for page in pages}]:
-        raise InputError(f"--from: got {kept}, which has no page of {', '.join(without)}")
-    # All is read before anything is written.
-    found = [kept_results(kept / page.paper.name, chosen[page.paper], scale) for page in pages]
     problems: list[str] = []
-    for before, results in zip(pages, found, strict=True):
+    for before, results in kept_pages(names, scale, kept):
         name = before.paper.name
         page = _page(before.paper, results, folder, left_out=[])
         copy_kept(kept / name, folder / name)
@@ -215,6 +209,20 @@ def redraw(names: Sequence[str], *, scale: str, kept: Path, out: Path | None = N
         problems += page.problems
     _report(folder, scale, problems)
     return 1 if problems else 0
+
+
+def kept_pages(names: Sequence[str], scale: str, kept: Path) -> list[tuple[Page, Results]]:
+    """Pages of a folder, with what it keeps of their runs; raises as `redraw`."""
+    from experiments.report.kept import kept_results
+    from experiments.report.site import read_pages
+
+    chosen = _tasks(names, scale)
+    pages = read_pages(kept, chosen)
+    if without := [paper.name for paper in chosen if paper not in {page.paper for page in pages}]:
+        raise InputError(f"--from: got {kept}, which has no page of {', '.join(without)}")
+    return [
+        (page, kept_results(kept / page.paper.name, chosen[page.paper], scale)) for page in pages
+    ]
 
 
 def _page(paper: Paper, results: Results, out: Path, left_out: list[str] | None = None) -> Page:

@@ -1,5 +1,6 @@
 """Pages are drawn again from what their folders keep, without a run."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pandas as pd
 import pytest
 
 from experiments.papers import registry
+from experiments.papers.again import make_again
 from experiments.papers.registry import papers
 from experiments.papers.reproduce import redraw, reproduce
 from experiments.report.site import read_pages
@@ -81,6 +83,25 @@ def test_runs_that_are_not_kept_are_counted(copy, tmp_path, capsys):
     assert "fake: 1 runs failed or are missing" in capsys.readouterr().out
 
 
+def test_runs_are_made_again_and_compared(copy, tmp_path, capsys):
+    """A number that was kept otherwise is told, a measured one is not looked at, a run that was made is not made again."""
+    words = {"scale": "quick", "kept": copy, "out": tmp_path, "workers": 1}
+    assert make_again([], share=1, **words) == 0
+    told = capsys.readouterr()
+    assert re.fullmatch(
+        r"fake: (\d+) of \1 runs made again in \d+ CPU s: all numbers are the same\n", told.out
+    )
+    for name, column in (("measured", "call_cpu_s"), ("runs", "value")):
+        table = pd.read_parquet(copy / "fake" / f"{name}.parquet")
+        table.loc[0, column] += 1
+        table.to_parquet(copy / "fake" / f"{name}.parquet")
+    assert make_again([], share=1, **words) == 1
+    told = capsys.readouterr().out.splitlines()
+    assert told[0].endswith(": 1 numbers are others")
+    assert re.search(r": value is \S+, kept is \S+$", told[1])
+    assert len(told) == 2
+
+
 def test_mistakes_are_one_line_and_nothing_is_written(copy, tmp_path):
     def told(words, out="out"):
         line = refused("reproduce", "--from", copy, "--out", tmp_path / out, *words)
@@ -89,6 +110,7 @@ def test_mistakes_are_one_line_and_nothing_is_written(copy, tmp_path):
 
     assert f"--out: got {copy}, expected another folder than --from" in told([], "copy")
     assert "paper: got 'fakes'" in told(["fakes"])
+    assert "--again: got 0, expected a share in (0, 1]" in told(["--again", 0])
     table = copy / "fake" / "tables" / "values-run-seed=1.parquet"
     table.write_bytes(b"PAR1")
     assert f"{table}: cannot be read as Parquet" in told([])
