@@ -158,7 +158,7 @@ def figure_7_shares(results: Results) -> Drawn:
     figure, axes = plots.canvas(1, 2)
     titles = {"mean_jct_h": "average JCT", "long_p95_h": "95th percentile of long jobs"}
     names = {
-        f"{o}, {law}": f"{o.upper()}, {law}'s law"
+        f"{o}, {law}": f"{o.upper()}, {law.title()}'s law"
         for law in ("philly", "gavel")
         for o in ("las", "srtf")
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -228,9 +229,10 @@ def _their_pairs(ax: Axes, results: Results, orderings: list[str]) -> None:
         ratio = gains(table, ["load"], base="greedy")
         ax.plot([x - 0.3] * len(ratio), ratio["ratio"], "*", color=PALETTE[5], markersize=10,
                 label=None if i else "greedy / tune, authors' draw")  # fmt: skip
-        for load, value in zip(ratio["load"], ratio["ratio"], strict=True):
+        points = zip(ratio["load"], ratio["ratio"], cycle([(7, -3), (-3, 7), (-3, -13)]))
+        for load, value, beside in points:
             ax.annotate(
-                f"{load:g}/h", (x - 0.3, value), (5, 0), textcoords="offset points", fontsize=7
+                f"{load:g}/h", (x - 0.3, value), beside, textcoords="offset points", fontsize=7
             )
 
 
