@@ -25,7 +25,7 @@ RISES = 1e-5
 DIGITS = 6
 """Decimals of shares: below them solvers differ, and a difference would break a tie of priorities."""
 SLACKS = (0.0, 1e-8, 1e-7, 1e-6)
-"""What further conditions may lose, relatively, one after the other, where rounding makes them infeasible."""
+"""What further conditions may lose, relatively, one after the other, where rounding makes them infeasible or stops the solver."""
 
 COST_SCALE = 1e4
 """Solvers stop at reduced costs of 1e-7; of costs of 1 that would be seen in the shares."""
@@ -195,13 +195,11 @@ class Program:
             found = solve(
                 replace(model, row_lower=low - slack * room), self.solver, SolverOptions()
             )
-            if found.status != "infeasible":
-                break
-        else:
-            return None
-        if found.x is None:
+            if found.x is not None:
+                return found.x
+        if found.status != "infeasible":
             raise RuntimeError(f"shares: the linear program ended with: {found.status}")
-        return found.x
+        return None
 
 
 def rounded(shares: FloatArray) -> Shares:

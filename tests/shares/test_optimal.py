@@ -3,6 +3,7 @@
 import math
 import os
 import re
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -11,7 +12,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from policies.shares import Active, gandiva_fair, hierarchical_fairness
+from policies.milp.model import SolverOptions
+from policies.shares import Active, gandiva_fair, hierarchical_fairness, linear
 from policies.shares.allox import allox
 from policies.shares.interior import centre_of_types
 from policies.shares.linear import Program
@@ -109,6 +111,24 @@ def test_the_solver_does_not_matter(name, seed, gurobi_licence):
     highs, gurobi = ALL[name](active, solver="highs"), ALL[name](active, solver="gurobi")
     fits(active, highs)
     assert highs == pytest.approx(gurobi, abs=3e-6)
+
+
+def test_a_solver_that_stops_is_asked_once_more(monkeypatch):
+    """With conditions that lose a little; where it stops each time, it is told."""
+    active, answer, asked = some_jobs(0), linear.solve, []
+
+    def solve(model, *options):
+        asked.append(model)
+        found = answer(model, *options)
+        return replace(found, status="error", x=None) if len(asked) % 2 else found
+
+    expected = max_throughput(active)
+    monkeypatch.setattr(linear, "solve", solve)
+    assert max_throughput(active) == pytest.approx(expected, abs=1e-5)
+    stopped = replace(answer(asked[0], "highs", SolverOptions()), status="error", x=None)
+    monkeypatch.setattr(linear, "solve", lambda *_: stopped)
+    with pytest.raises(RuntimeError, match="the linear program ended with: error"):
+        max_throughput(active)
 
 
 def test_one_type_has_a_closed_form():
