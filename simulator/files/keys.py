@@ -263,7 +263,9 @@ def _walk(
     for depth, part in enumerate(location):
         last = depth == len(location) - 1
         is_key = isinstance(part, str) and last and not part.startswith("literal[")
-        if isinstance(data, Mapping) and (part in data or is_key):
+        if kind := _of_tag(here, str(part), defs):
+            here = kind  # also where a key has the name of the kind, as cluster.nodes
+        elif isinstance(data, Mapping) and (part in data or is_key):
             known = any(part in branch.get("properties", {}) for branch in _branches(here, defs))
             if part not in data and not known:
                 here = _chosen(here, str(part), defs)
@@ -305,11 +307,16 @@ def _member(schema: dict[str, Any], key: Any, defs: Mapping[str, Any]) -> dict[s
 
 def _chosen(schema: dict[str, Any], tag: str, defs: Mapping[str, Any]) -> dict[str, Any]:
     """The member of a union that a location names by its tag or its model."""
+    named = (b for b in _branches(schema, defs) if b.get("title") == tag)
+    return _of_tag(schema, tag, defs) or next(named, schema)
+
+
+def _of_tag(schema: dict[str, Any], tag: str, defs: Mapping[str, Any]) -> dict[str, Any] | None:
     for union in (schema, *schema.get("anyOf", ())):  # X | None keeps the union of X inside
         mapping = union.get("discriminator", {}).get("mapping", {})
         if tag in mapping:
             return _resolved({"$ref": mapping[tag]}, defs)
-    return next((b for b in _branches(schema, defs) if b.get("title") == tag), schema)
+    return None
 
 
 def _path(keys: list[str | int]) -> str:

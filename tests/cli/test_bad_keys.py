@@ -49,3 +49,9 @@ def test_a_key_that_there_is_not(tmp_path, table):
 def test_a_value_of_openb_that_is_none(tmp_path, key):
     line = told(tmp_path, f'[workload]\nkind = "openb"\npath = "p.csv"\n{key} = [["x"]]\n')
     assert line.startswith(f"workload.{key}")
+
+
+def test_a_key_with_the_name_of_a_kind(tmp_path):
+    """`nodes` is a kind of machines and no key of it."""
+    line = told(tmp_path, f"{JOBS}nodes = 2\n")
+    assert line == "cluster.nodes: unknown key, did you mean 'num_nodes'?"
