@@ -35,7 +35,7 @@ SHORTEST_S = 10.0
 
 def beyond(q: float, count: int) -> int:
     """Number of jobs, of so many, that lie at or beyond their ``q``-quantile (`numpy.quantile`): on these it rests."""
-    return max(1, count - 1 - math.floor(q * (count - 1)))
+    return count - math.ceil(q * (count - 1))
 
 
 def fairness_summary(record: RunRecord) -> dict[str, float | int | None]:

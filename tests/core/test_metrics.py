@@ -401,10 +401,6 @@ def test_jobs_that_wait_and_run_over_time():
 
 
 def test_how_many_jobs_a_quantile_rests_on():
-    """The 0.99-quantile of 200 lies between the 198th and the 199th: two are beyond it."""
-    assert [beyond(0.99, 200), beyond(0.95, 200), beyond(0.95, 20), beyond(0.99, 1)] == [
-        2,
-        10,
-        1,
-        1,
-    ]
+    """The 0.99-quantile of 200 lies between the 198th and the 199th: two are beyond it. The 0.95-quantile of 21 is the 20th."""
+    found = [beyond(q, n) for q, n in ((0.99, 200), (0.95, 200), (0.95, 20), (0.95, 21), (0.99, 1))]
+    assert found == [2, 10, 1, 2, 1]
