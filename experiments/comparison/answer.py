@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 NAMED = 4
 """So many policies are named in a sentence; of others their number."""
+ALIKE = 1e-9
+"""An interval that is narrower, relative to its mean, is rounding."""
 ESCAPED = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$"}
 
 
@@ -144,12 +146,12 @@ def _elsewhere(found: Comparison, part: pd.DataFrame, best: str) -> list[str]:
             continue
         if base == 0:
             sentences.append(
-                f"Its {metric.words}: {_text(metric, estimate(part, values, best), found.currency)}, {other} has none."
+                f"The {metric.words} of {best}: {_text(metric, estimate(part, values, best), found.currency)}, {other} has none."
             )
         else:
             ratio = _scaled(apart, -base if metric.better == "more" else base)
             sentences.append(
-                f"Its {metric.words} is {_percent(ratio)} {_more(metric)} than that of {other}."
+                f"The {metric.words} of {best} is {_percent(ratio)} {_more(metric)} than that of {other}."
             )
     return sentences[:NAMED]
 
@@ -163,7 +165,7 @@ def _over(found: Comparison, labels: Mapping[str, Any], best: str) -> str:
         return ""
     over = rows["mean"].iloc[0] / bounds["bound"].iloc[0]
     what = "a bound that no schedule is below"
-    return f", equal to {what}" if over < 1.0005 else f", {over:.4g} times {what}"
+    return f", equal to {what}" if abs(over - 1) < 5e-4 else f", {over:.4g} times {what}"
 
 
 def _scaled(found: Estimate, by: float) -> Any:
@@ -186,7 +188,7 @@ def _percent(ratio: Estimate) -> str:
         100 * ratio.mean,
         100 * ratio.half_width if math.isfinite(ratio.half_width) else 0.1 * 100 * abs(ratio.mean),
     )
-    if not math.isfinite(ratio.half_width):
+    if not math.isfinite(ratio.half_width) or ratio.half_width <= ALIKE * abs(ratio.mean):
         return f"{own} %"
     ends = [digits(100 * end, 100 * ratio.half_width) for end in (ratio.lower, ratio.upper)]
     return f"{own} % ({ends[0]} to {ends[1]} %)"
@@ -213,7 +215,7 @@ def sheet_of(
 ) -> pd.DataFrame:
     """One setting as a table to read: a row a policy, the best first; a column a metric in words with its unit.
 
-    The cells are texts: a mean with the digits that its interval knows, and half of the interval behind it.
+    The cells are texts: a mean with the digits that its interval knows, and the interval behind it.
     """
     import pandas as pd
 
@@ -253,8 +255,10 @@ def _cell(rows: pd.DataFrame, policy: str, by: float) -> str:
         return "-"
     row: Any = rows.loc[policy]
     half = (row["upper"] - row["lower"]) / 2 / by
-    own = digits(row["mean"] / by, half)
-    return f"{own} ± {digits(half, half)}" if math.isfinite(half) and half > 0 else own
+    if not math.isfinite(half) or half <= ALIKE * abs(row["mean"] / by):
+        return digits(row["mean"] / by, math.nan)
+    own, lower, upper = (digits(row[end] / by, half) for end in ("mean", "lower", "upper"))
+    return f"{own} ({lower} to {upper})"
 
 
 def text_of(found: Comparison, most: int | None = None) -> str:
@@ -318,7 +322,7 @@ def _tabular(sheet: pd.DataFrame, best: Mapping[str, str]) -> str:
 
 
 def _tex(text: str) -> str:
-    return "".join(ESCAPED.get(letter, letter) for letter in text).replace("±", r"$\pm$")
+    return "".join(ESCAPED.get(letter, letter) for letter in text)
 
 
 def html_of(found: Comparison) -> str:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from experiments.scenario.schema import Scenario
     from experiments.sweep.store import Store
+    from simulator import Workload
     from simulator.model.contract import PolicyLike
 
 LIMIT_S = 60.0
@@ -274,6 +275,17 @@ def _until_precise(cells: Sequence[Cell], alive: Made, plan: Plan, runs: Runs, m
         made += zip(orders, runs.all_of(orders), strict=True)
 
 
+def _needed(made: Made, metric: str, precision: float) -> int:
+    """Runs of each policy in each setting after which the intervals of a metric should be narrow enough."""
+    values: dict[tuple[Any, ...], list[float]] = {}
+    for order, ran in made:
+        if metric in ran.numbers:
+            key = (order.entrant.policy, *order.setting.values())
+            values.setdefault(key, []).append(ran.numbers[metric])
+    enough = [replications_needed(of, precision) for of in values.values() if len(of) > 1]
+    return max(enough, default=0)
+
+
 def _metrics(plan: Plan, table: pd.DataFrame, labels: Sequence[str]) -> list[str]:
     """The metrics that were asked for, or the usual ones that are not 0, or 1, in all runs."""
     apart = {*OF_A_RUN, *labels}
@@ -284,7 +296,7 @@ def _metrics(plan: Plan, table: pd.DataFrame, labels: Sequence[str]) -> list[str
                 f"{plan.option}: got {name!r}, {meant(name, numbers, 'in summary.json')}"
             )
     usual = [name for name in DEFAULTS if name in numbers and not table[name].isin([0, 1]).all()]
-    return [*plan.metrics] or usual
+    return [*plan.metrics] or usual or [DEFAULTS[0]]
 
 
 def _excluded(
@@ -310,16 +322,25 @@ def _bounds(cells: Sequence[Cell], made: Made, metrics: Sequence[str]) -> pd.Dat
         ]
         for view in dict.fromkeys(order.entrant.view for order in own):
             of_seeds = {o.seed: o.entrant.scenario for o in own if o.entrant.view == view}
-            found = [
-                pooled_bounds(*build(scenario.model_copy(update={"seed": seed})))
-                for seed, scenario in [*of_seeds.items()][:SEEDS]
-            ]
+            drawn = [s.model_copy(update={"seed": seed}) for seed, s in of_seeds.items()]
+            built = [(scenario, *build(scenario)) for scenario in drawn]
+            if not all(_counts_all(scenario, jobs) for scenario, jobs, _ in built):
+                continue
+            found = [pooled_bounds(jobs, cluster) for _, jobs, cluster in built]
             for metric in metrics:
                 of_runs = [bound[metric] for bound in found if metric in bound]
                 if of_runs:
                     mean = sum(of_runs) / len(of_runs)
                     rows.append({**cell.labels, "view": view, "metric": metric, "bound": mean})
     return pd.DataFrame(rows, columns=[*cells[0].labels, *OF_A_BOUND])
+
+
+def _counts_all(scenario: Scenario, jobs: Workload) -> bool:
+    """Whether metrics are of all the jobs, and all of them are served: a bound holds for no other."""
+    leave = jobs.patience_s is not None and bool((jobs.patience_s < math.inf).any())
+    failures = scenario.features.get("failures")
+    gives_up = leave or getattr(failures, "max_attempts", None) is not None
+    return scenario.window is None and not gives_up and "admission" not in scenario.features
 
 
 def _notes(cells: Sequence[Cell], made: Made, metrics: Sequence[str], plan: Plan) -> list[str]:
@@ -337,7 +358,7 @@ def _notes(cells: Sequence[Cell], made: Made, metrics: Sequence[str], plan: Plan
         notes.append("one run of each policy on the file alone, without an interval")
     if plan.precision is not None:
         most = max(Counter((o.entrant.policy, *o.setting.values()) for o, _ in made).values())
-        if most >= (plan.draws or MOST):
+        if most >= (plan.draws or MOST) and _needed(made, metrics[0], plan.precision) > most:
             known = f"{metrics[0]} was known to {plan.precision:.2%}"
             notes.append(f"stopped at {most} runs before {known}")
     for metric in metrics:

@@ -93,7 +93,8 @@ def is_of_file(part: pd.DataFrame) -> bool:
 
 def best_of(values: pd.DataFrame, metric: str) -> str:
     """The policy with the best mean; of equal ones the first."""
-    worth = values.iloc[0] if len(values) > FEWEST_DRAWS else values.mean()
+    of_file = bool((values.index.get_level_values("draw") > 0).any())
+    worth = values.iloc[0] if of_file else values.mean()
     return str(worth.idxmax() if metric_of(metric).better == "more" else worth.idxmin())
 
 
@@ -111,18 +112,22 @@ def ranks(runs: pd.DataFrame, settings: Sequence[str], metrics: Sequence[str]) -
             if not metric_of(metric).better:
                 continue
             values = values_of(part, metric).dropna(axis="columns")
-            x = values.to_numpy(dtype=float)
             if metric_of(metric).better == "more":
-                x = -x
-            of_file = is_of_file(part)
-            own = _ranked(x[:1] if of_file else x.mean(axis=0, keepdims=True))[0]
-            again = _ranked(x[1:] if of_file else _resampled(x))
-            low, high = np.quantile(again, [0.025, 0.975], axis=0, method="inverted_cdf")
-            for place, name in enumerate(values):
-                ends = (low[place], high[place]) if len(x) > 1 else (math.nan, math.nan)
-                names = {"metric": metric, "policy": name, "rank": own[place]}
-                rows.append({**labels, **names, "lower": ends[0], "upper": ends[1]})
+                values = -values
+            names = {**labels, "metric": metric}
+            rows += [{**names, **row} for row in ranked(values, is_of_file(part))]
     return pd.DataFrame(rows)
+
+
+def ranked(values: pd.DataFrame, of_file: bool = False) -> Iterator[dict[str, Any]]:
+    """``policy``, ``rank``, ``lower`` and ``upper`` of each column of values, of which the least is the best."""
+    x = values.to_numpy(dtype=float)
+    own = _ranked(x[:1] if of_file else x.mean(axis=0, keepdims=True))[0]
+    again = _ranked(x[1:] if of_file else _resampled(x))
+    low, high = np.quantile(again, [0.025, 0.975], axis=0, method="inverted_cdf")
+    for place, name in enumerate(values):
+        ends = (low[place], high[place]) if len(x) > 1 else (math.nan, math.nan)
+        yield {"policy": name, "rank": own[place], "lower": ends[0], "upper": ends[1]}
 
 
 def values_of(part: pd.DataFrame, metric: str) -> pd.DataFrame:

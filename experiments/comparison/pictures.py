@@ -59,7 +59,8 @@ def forest(found: Comparison, labels: Mapping[str, Any]) -> Figure:
     )
     views = list(dict.fromkeys(found.runs["view"]))
     for ax, metric in zip(axes, metrics, strict=True):
-        table = _means(found, labels, metric.name).loc[order]
+        known = _means(found, labels, metric.name)
+        table = known.loc[[name for name in order if name in known.index]]
         by, _ = _scale(metric, table, found.currency)
         for index, view in enumerate(views):
             part = table[table["view"] == view]
@@ -131,6 +132,7 @@ def lines(found: Comparison, key: str) -> Figure:
     order = list(mean.sort_values(ascending=not more).index)[:MOST_LINES]
     values = list(dict.fromkeys(first[key]))
     numeric = all(isinstance(value, int | float) for value in values)
+    values = sorted(values) if numeric else values
     metrics = [metric_of(name) for name in found.metrics[:PANELS]]
     figure, axes = canvas(1, len(metrics), width=5.6 if len(metrics) > 1 else 6.4, height=4.2)
     for ax, metric in zip(axes, metrics, strict=True):
@@ -138,6 +140,7 @@ def lines(found: Comparison, key: str) -> Figure:
         by, _ = _scale(metric, table, found.currency)
         for index, name in enumerate(order):
             part = table[table["policy"] == name]
+            part = part.sort_values(key) if numeric else part
             places = part[key] if numeric else [values.index(value) for value in part[key]]
             drawn = part.rename(columns={"lower": "low", "upper": "high"})
             drawn = drawn.assign(**{c: drawn[c] / by for c in ("mean", "low", "high")})
@@ -230,11 +233,11 @@ def _heading(found: Comparison, labels: Mapping[str, Any]) -> str:
 def _front(
     points: list[tuple[float, float, str]], x: Metric, y: Metric
 ) -> list[tuple[float, float, str]]:
-    """The points that no other one beats in both metrics, from left to right."""
+    """The points that no other one beats in both metrics, from left to right; equal ones all."""
     signs = [-1.0 if metric.better == "more" else 1.0 for metric in (x, y)]
-    best, least = [], math.inf
+    best, least, last = [], math.inf, (math.nan, math.nan)
     for point in sorted(points, key=lambda p: (signs[0] * p[0], signs[1] * p[1])):
-        if signs[1] * point[1] < least:
+        if signs[1] * point[1] < least or point[:2] == last:
             best.append(point)
-            least = signs[1] * point[1]
+            least, last = signs[1] * point[1], point[:2]
     return best

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,10 +66,12 @@ class Plan:
                 raise InputError(f"--{what}: got {', '.join(names)}, expected different ones")
         if "" in self.metrics:
             raise InputError("--metric: got an empty name, expected names of summary.json")
-        if self.precision is not None and not 1e-6 <= self.precision < math.inf:
-            raise InputError(f"--precision: got {self.precision}, expected a number >= 1e-06")
+        if self.precision is not None and not 1e-6 <= self.precision < 1:
+            raise InputError(f"--precision: got {self.precision}, expected 1e-06 to below 1")
         if self.draws is not None and not 1 <= self.draws <= MOST_EVER:
             raise InputError(f"--draws: got {self.draws}, expected 1 to {MOST_EVER:,}")
+        if self.block_jobs is not None and self.block_jobs < 1:
+            raise InputError(f"--block-jobs: got {self.block_jobs}, expected a number >= 1")
 
 
 @dataclass(frozen=True)
@@ -97,11 +98,11 @@ def cells_of(
     """Every setting: each file, at each combination of the swept keys."""
     from experiments.scenario.schema import Scenario
 
-    several = len(sources_of(source)) > 1
+    names = _names(sources_of(source))
     axes = [_axis(text) for text in over]
     for one in [source] if isinstance(source, Scenario) else sources_of(source):
         for combination in itertools.product(*axes):
-            labels: dict[str, Scalar] = {"file": Path(str(one)).stem} if several else {}
+            labels: dict[str, Scalar] = {"file": names[str(one)]} if len(names) > 1 else {}
             values = [f"{key}={text}" for key, text, _ in combination]
             labels |= {key: value for key, _, value in combination}
             if isinstance(one, Scenario):
@@ -116,6 +117,18 @@ def cells_of(
                 yield cell_of(labels, scenario, plan)
 
 
+def _names(sources: Sequence[Any]) -> dict[str, str]:
+    """Files and how they are called: without folder and ending, as long as this tells them apart.
+
+    Raises InputError where one stands twice.
+    """
+    paths = [str(one) for one in sources]
+    if len(set(paths)) < len(paths):
+        raise InputError(f"compare: got {', '.join(paths)}, expected different files")
+    stems = [Path(path).stem for path in paths]
+    return dict(zip(paths, stems if len(set(stems)) == len(stems) else paths, strict=True))
+
+
 def _axis(text: str) -> list[tuple[str, str, Scalar]]:
     """``KEY=a,b,c`` as (key, value as it was written, value)."""
     from experiments.scenario.options import parse_value
@@ -125,7 +138,7 @@ def _axis(text: str) -> list[tuple[str, str, Scalar]]:
     if not equals or not key.strip() or "" in parts:
         raise InputError(f"--over {text!r}: expected KEY=a,b,c, such as cluster.num_nodes=4,8,16")
     found = [(key.strip(), part, _label(parse_value(part))) for part in parts]
-    if len({part for _, part, _ in found}) < len(found):
+    if len({value for _, _, value in found}) < len(found):
         raise InputError(f"--over {text!r}: a value stands twice, expected different ones")
     return found
 

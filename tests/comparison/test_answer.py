@@ -70,7 +70,7 @@ def test_the_best_by_how_much_and_what_it_costs_elsewhere():
     assert ", 2 times a bound that no schedule is below." in line
     assert "No difference from it is shown for c." in line
     assert "Next is b, 10" in line
-    assert "Its energy is 20" in line
+    assert "The energy of a is 20" in line
 
 
 def test_one_run_says_so():

@@ -58,6 +58,44 @@ def means(found, metric="mean_jct_s"):
     return table[(table["metric"] == metric) & (table["minus"] == "")].set_index("policy")
 
 
+def test_the_best_of_many_seeds_is_that_of_their_mean(tmp_path):
+    """Also of as many seeds as traces are drawn from a file: the first seed alone says nothing."""
+    found = compare(scenario(tmp_path, gpus="[1, 2]"), TWO, ["mean_jct_s"], draws=40)
+    best = means(found)["mean"].idxmin()
+    assert repr(found).startswith(f"Best in mean completion time is {best}: ")
+    assert means(found).loc[best, "replications"] == 40
+
+
+def test_files_of_one_name_are_apart(tmp_path):
+    paths = []
+    for name, jobs in (("x", 20), ("y", 40)):
+        (tmp_path / name).mkdir()
+        paths.append(scenario(tmp_path / name, jobs))
+    found = compare(paths, ["fifo-strict"], ["makespan_s"], draws=1)
+    assert sorted(found.runs["file"]) == [str(path) for path in paths]
+    with pytest.raises(InputError, match="expected different files"):
+        compare([paths[0], paths[0]], ["fifo-strict"])
+    with pytest.raises(InputError, match="a value stands twice"):
+        compare(paths[0], ["fifo-strict"], over=["workload.arrival_rate_per_h=1,1.0"])
+
+
+def test_a_bound_is_only_there_where_all_jobs_count(tmp_path):
+    whole = compare(scenario(tmp_path), TWO, ["mean_jct_s"], draws=12)
+    assert (whole.bounds["bound"] <= means(whole)["mean"].min()).all()
+    assert len(whole.bounds) == 1
+    for setting in ("window=[0, 20]", "workload.patience=60"):
+        found = compare(scenario(tmp_path), TWO, ["mean_jct_s"], draws=2, settings=[setting])
+        assert found.bounds.empty
+
+
+def test_one_job_alone_has_a_metric(tmp_path):
+    """All the usual ones are 0 or 1."""
+    path = tmp_path / "jobs.csv"
+    path.write_text("job_id,submit_time_s,duration_s,num_gpus\na,0,1,1\n")
+    found = compare(path, TWO, draws=1, settings=["cluster.num_nodes=1", "cluster.gpus_per_node=1"])
+    assert found.metrics == ("mean_jct_s",)
+
+
 def test_replicates_until_it_is_precise(tmp_path):
     found = compare(scenario(tmp_path, jobs=400), ["fifo"], ["mean_jct_s"], precision=0.08)
     row = means(found).iloc[0]
@@ -289,8 +327,9 @@ def test_policies_may_be_objects(tmp_path):
         ({"metrics": ["makespan_s", "makespan_s"]}, "different"),
         ({"draws": 0}, "--draws: got 0, expected 1 to 10,000"),
         ({"draws": 10**9}, "--draws: got 1000000000, expected 1 to 10,000"),
-        ({"precision": 0.0}, "--precision: got 0.0, expected a number >= 1e-06"),
-        ({"precision": 1e-300}, "--precision: got 1e-300, expected a number >= 1e-06"),
+        ({"precision": 0.0}, "--precision: got 0.0, expected 1e-06 to below 1"),
+        ({"precision": 1e-300}, "--precision: got 1e-300, expected 1e-06 to below 1"),
+        ({"precision": 5.0}, "--precision: got 5.0, expected 1e-06 to below 1"),
         ({"policies": "edf"}, "--policy: got a text, expected a list of texts"),
         ({"policies": ["no-such"]}, "no-such"),
         ({"policies": ["fifo", "edf:x=1"]}, "--policy edf:x=1: policy 'edf': unknown option 'x'"),
