@@ -96,7 +96,6 @@ def _differences(before: dict[str, Scalar], run: Run | None) -> Iterator[str]:
 
 
 def _is_same(kept: Scalar, now: Scalar) -> bool:
-    numbers = isinstance(kept, int | float) and isinstance(now, int | float)
-    if numbers and not isinstance(kept, bool):
+    if isinstance(kept, float) and isinstance(now, int | float):
         return math.isclose(kept, now, rel_tol=CLOSE, abs_tol=1e-12)
     return kept == now
