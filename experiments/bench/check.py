@@ -10,10 +10,11 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from simulator.model.fractional import demanded_gpus
 from simulator.model.workload import ELASTIC
 
 if TYPE_CHECKING:
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 
 Row = dict[Any, Any]
 COLUMNS = ("job_id", "node", "gpus", "start_s", "end_s")
-"""What a schedule has to have; ``node_type``, ``cpus`` and ``memory_gb`` are read where they are there."""
+"""What a schedule has to have, with ``cpus`` and ``memory_gb`` where machines have a limit of them; ``node_type`` may be there."""
+AMOUNTS = ("cpus", "memory_gb")
+Part = Literal["work", "demand", "stay"]
 SECOND, SHARE = 2e-6, 1e-9
 """Two times are the same within so many seconds and so much of the later one; amounts within this part."""
 MOST_FAULTS = 20
@@ -65,6 +68,7 @@ def check_schedule(
     cluster: Cluster,
     *,
     overhead: bool = False,
+    of_jobs: Part = "work",
     claimed: Mapping[str, Any] | None = None,
 ) -> Checked:
     """Whether the rows serve every job whole, on machines that exist, and what they amount to.
@@ -73,18 +77,21 @@ def check_schedule(
     ----------
     schedule : a row for each share of a node that a job held without a change, with `COLUMNS`; nodes count from 0.
     overhead : starts, moves or failures take time, so a job may hold its GPUs for longer than its work takes.
+    of_jobs : what rows tell of a job: "work", its GPUs and the work that is done; "demand", its GPUs; "stay", neither, since
+        the policy chooses them and the work depends on more than GPUs.
     claimed : metrics that were claimed for the schedule.
     """
-    missing = [name for name in COLUMNS if name not in schedule]
+    wanted = (*COLUMNS, *cluster.limited_resources)
+    missing = [name for name in wanted if name not in schedule]
     if missing:
-        what = f"no column {', '.join(missing)}, expected {', '.join(COLUMNS)} at least"
+        what = f"no column {', '.join(missing)}, expected {', '.join(wanted)} at least"
         return Checked((Fault("header", what),), {})
     rows: list[Row] = schedule.assign(job_id=schedule["job_id"].astype(str)).to_dict("records")
     faults = list(_rows(rows, workload, cluster))
     metrics: dict[str, float] = {}
     if not faults:
         of_job = _grouped(rows, "job_id")
-        faults = [*_capacity(rows, cluster), *_jobs(of_job, workload, cluster, overhead)]
+        faults = [*_capacity(rows, cluster), *_jobs(of_job, workload, cluster, overhead, of_jobs)]
         metrics = {} if faults else metrics_of(of_job, workload, cluster)
     faults += _claims(metrics, claimed or {})
     return Checked(tuple(faults[:MOST_FAULTS]), metrics)
@@ -103,7 +110,7 @@ def _rows(rows: list[Row], workload: Workload, cluster: Cluster) -> Iterator[Fau
     submit = dict(zip(workload.job_id, workload.submit_s, strict=True))
     for at, row in enumerate(rows, 1):
         where, job = f"row {at}", row["job_id"]
-        numbers = {name: _number(row[name]) for name in COLUMNS[1:]}
+        numbers = {name: _number(row[name]) for name in (*COLUMNS[1:], *AMOUNTS) if name in row}
         wrong = [name for name, value in numbers.items() if not math.isfinite(value)]
         node = numbers["node"]
         if job not in known:
@@ -116,6 +123,10 @@ def _rows(rows: list[Row], workload: Workload, cluster: Cluster) -> Iterator[Fau
             )
         elif numbers["gpus"] <= 0:
             yield Fault(where, f"job {job}: {numbers['gpus']:g} GPUs, expected a number > 0")
+        elif negative := [name for name in AMOUNTS if numbers.get(name, 0.0) < 0]:
+            yield Fault(
+                where, f"job {job}: {negative[0]} is {numbers[negative[0]]:g}, expected >= 0"
+            )
         elif numbers["end_s"] <= numbers["start_s"]:
             yield Fault(where, f"job {job}: ends at {row['end_s']} s, before or as it starts")
         elif _before(numbers["start_s"], submit[job]):
@@ -194,7 +205,11 @@ def _highest(rows: list[Row], column: str) -> tuple[float, float]:
 
 
 def _jobs(
-    of_job: Mapping[str, list[Row]], workload: Workload, cluster: Cluster, overhead: bool
+    of_job: Mapping[str, list[Row]],
+    workload: Workload,
+    cluster: Cluster,
+    overhead: bool,
+    of_jobs: Part,
 ) -> Iterator[Fault]:
     """Faults of jobs: not served, two at a time, a gang in parts, too little or too much work."""
     for job, name in enumerate(workload.job_id):
@@ -212,21 +227,38 @@ def _jobs(
                     f"is on {len(held)} nodes from {start:.9g} s, asks for {nodes}",
                 )
                 break
-            rate = _rate(job, gpus, held, workload, cluster)
+            rate = float(gpus == demand or of_jobs == "stay")
+            if of_jobs == "work":
+                rate = _rate(job, gpus, held, workload, cluster)
             if not rate:
                 asks = "what it can run on" if demand == ELASTIC else f"{demand}"
                 what = f"holds {gpus:g} GPUs from {start:.9g} s, asks for {asks}"
                 yield Fault(f"job {name}", what)
+                break
+            if lacking := _lacking(job, held, workload, cluster):
+                yield Fault(f"job {name}", f"from {start:.9g} s holds {lacking}")
                 break
             work += (end - start) * rate
             held_s += end - start
         else:
             apart_s = (work - 1) * held_s / work if work else -math.inf
             known_s = len(stretches) * float(_slack(stretches[-1][1])) if stretches else 0.0
+            if of_jobs != "work":
+                continue
             if apart_s < -known_s:
                 yield Fault(f"job {name}", f"does {work:.6%} of its work")
             elif apart_s > known_s and not overhead:
                 yield Fault(f"job {name}", f"holds GPUs for {work:.6%} of its work")
+
+
+def _lacking(job: int, held: list[Row], workload: Workload, cluster: Cluster) -> str:
+    """CPUs or memory that a job asks for and does not hold, where they are limited; empty: none."""
+    asked = {"cpus": workload.num_cpus.item(job), "memory_gb": workload.memory_gb.item(job)}
+    for name in cluster.limited_resources:
+        amount = sum(row[name] for row in held)
+        if amount < asked[name] - SECOND:
+            return f"{amount:g} {name}, asks for {asked[name]:g}"
+    return ""
 
 
 def _stretches(found: list[Row]) -> Iterator[tuple[float, float, list[Row]]]:
@@ -256,27 +288,71 @@ def metrics_of(
 ) -> dict[str, float]:
     """Metrics of a schedule, recomputed from its rows; names, units and definitions of ``summary.json``."""
     own = [of_job[name] for name in workload.job_id]
+    first = np.array([min(row["start_s"] for row in part) for part in own])
     end = np.array([max(row["end_s"] for row in part) for part in own])
     held = np.array([sum(e - s for s, e, _ in _stretches(part)) for part in own])
     jct = end - workload.submit_s
-    wait = jct - held
     used = sum(row["gpus"] * (row["end_s"] - row["start_s"]) for part in own for row in part)
     found = {"jobs": float(len(own)), "mean_jct_s": float(jct.mean())}
     found |= {f"p{q}_jct_s": float(np.quantile(jct, q / 100)) for q in (50, 95, 99)}
-    found["mean_total_wait_s"] = float(wait.mean())
-    found |= {f"p{q}_total_wait_s": float(np.quantile(wait, q / 100)) for q in (95, 99)}
+    found["mean_total_wait_s"] = float((jct - held).mean())
+    found |= {f"p{q}_total_wait_s": float(np.quantile(jct - held, q / 100)) for q in (95, 99)}
     found["makespan_s"] = float(end.max() - workload.submit_s.min())
-    span = found["makespan_s"]
-    if math.isfinite(cluster.total_gpus) and not cluster.is_configurable:
-        found["gpu_utilisation"] = used / (cluster.total_gpus * span)
-    late = np.isfinite(workload.due_s) & (end > workload.due_s + _slack(workload.due_s))
-    found["late_jobs"] = float(late.sum())
-    return found
+    late_s = np.maximum(0.0, end - workload.due_s)
+    late = np.isfinite(workload.due_s) & (late_s > _slack(workload.due_s))
+    found |= {
+        "late_jobs": float(late.sum()),
+        "tardiness_cost": float(late_s @ workload.weight_per_s),
+    }
+    if cluster.is_configurable and not cluster.is_pool:
+        found["total_cost"] = _leased(own, cluster) + found["tardiness_cost"]
+    elif math.isfinite(cluster.total_gpus):
+        ratio = used / (cluster.total_gpus * found["makespan_s"])
+        found |= {"gpu_utilisation": ratio, "allocation_ratio": ratio}
+    return found | _against_alone(first, end, workload, cluster)
+
+
+def _leased(own: list[list[Row]], cluster: Cluster) -> float:
+    """Leasing and energy of nodes for as long as jobs are on them."""
+    cost = 0.0
+    for node, rows in _grouped([row for part in own for row in part], "node").items():
+        factor = cluster.leasing_factor(int(node))
+        for start, end, held in _stretches(rows):
+            rates = cluster.rates(_type_of(held[0], cluster), int(sum(row["gpus"] for row in held)))
+            cost += (rates.leasing_per_hour * factor + rates.energy_per_hour) * (end - start) / 3600
+    return cost
+
+
+def _against_alone(first: Any, end: Any, workload: Workload, cluster: Cluster) -> dict[str, float]:
+    """Metrics that compare jobs with themselves alone on the fastest configuration."""
+    if cluster.is_pool:
+        return {}
+    alone = workload.performance.fixed_s
+    if alone is None:
+        alone = workload.performance.table_s(np.arange(len(workload)), cluster).min(axis=(1, 2))
+    submit, gpus = workload.submit_s, demanded_gpus(workload, in_parts=True)
+    stay = end - submit
+    beside = np.maximum(0, np.minimum(end, end[:, None]) - np.maximum(submit, submit[:, None]))
+    share = np.where(gpus > 0, gpus, cluster.max_gpus_per_node) / cluster.total_gpus
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slow = stay / alone
+        fair = slow / np.maximum(1, beside.sum(axis=1) / stay * share)
+    found = {
+        "mean_slowdown": slow.mean(),
+        "mean_bounded_slowdown": np.maximum(1, stay / np.maximum(alone, 10)).mean(),
+        "mean_finish_time_fairness": fair.mean(),
+        "max_finish_time_fairness": fair.max(),
+    }
+    if workload.num_gpus.all():
+        found["effective_training_ratio"] = gpus @ alone / (gpus @ (end - first))
+    return {name: float(value) for name, value in found.items() if math.isfinite(value)}
 
 
 def _claims(found: Mapping[str, float], claimed: Mapping[str, Any]) -> Iterator[Fault]:
     """Faults of metrics that were claimed."""
     for name, value in found.items():
-        said = claimed.get(name)
-        if isinstance(said, int | float) and abs(said - value) > 1e-6 * max(1.0, abs(value)):
+        said = claimed.get(name, value)
+        if not isinstance(said, int | float) or math.isnan(said):
+            yield Fault("summary.json", f"{name} is {said!r}, the rows give {value:.9g}")
+        elif abs(said - value) > 1e-6 * max(1.0, abs(value)):
             yield Fault("summary.json", f"{name} is {said:.9g}, the rows give {value:.9g}")

@@ -84,15 +84,16 @@ def _image(path: str, text: str) -> str:
 
 
 def _about(task: Task) -> str:
-    exact = "".join(
-        f"<li>{escape(name)}: {escape(whose)}</li>" for name, whose in task.exact.items()
+    lists = {
+        "Exact, that is, equal to published results job by job": task.exact,
+        "Informed, that is, they know more than the jobs so far": task.knows,
+    }
+    told = "".join(
+        f"<p>{title}:</p><ul>{''.join(f'<li>{escape(name)}: {escape(what)}</li>' for name, what in of.items())}</ul>"
+        for title, of in lists.items()
+        if of
     )
-    equal = (
-        f"<p>Exact, that is, equal to published results job by job:</p><ul>{exact}</ul>"
-        if exact
-        else ""
-    )
-    return f"<p>Jobs: {escape(task.source)}. Licence: {escape(task.licence)}.</p>{equal}"
+    return f"<p>Jobs: {escape(task.source)}. Licence: {escape(task.licence)}.</p>{told}"
 
 
 def _table(table: pd.DataFrame, task: Task) -> str:

@@ -82,7 +82,14 @@ def check_folder(source: Path, name: str, size: str, trace: Path | None = None) 
     claimed = _claimed(source / "summary.json") if source.is_dir() else {}
     if not scenario.features.keys().isdisjoint(("failures", "maintenance", "spot")):
         claimed.pop("gpu_utilisation", None)  # of the nodes that were up, which no row tells
-    return check_schedule(_table(path), workload, cluster, overhead=task.overhead, claimed=claimed)
+    return check_schedule(
+        _table(path),
+        workload,
+        cluster,
+        overhead=task.overhead,
+        of_jobs=task.of_jobs,
+        claimed=claimed,
+    )
 
 
 def _table(path: Path) -> Any:
@@ -138,13 +145,11 @@ def checked_policy(
     own, options = parse_policy(policy)
     scenario = scenario_of_task(name, size, trace)
     scenario = scenario.model_copy(update={"policy": own, "policy_options": options, "seed": 0})
-    faults = [looks_ahead(scenario)]
-    if folder.is_dir():
-        with tempfile.TemporaryDirectory() as again:
-            submitted(name, size, policy, Path(again) / "run", trace)
-            same = (Path(again) / "run" / "schedule.csv").read_bytes()
-        if same != (folder / "schedule.csv").read_bytes():
-            faults.append("schedule.csv: made again, it is another one")
-    return [
-        f"{policy}: {fault}" if "schedule.csv" not in fault else fault for fault in faults if fault
-    ]
+    ahead = looks_ahead(scenario)
+    faults = [f"{policy}: {ahead}"] if ahead else []
+    with tempfile.TemporaryDirectory() as again:
+        submitted(name, size, policy, Path(again) / "run", trace)
+        same = (Path(again) / "run" / "schedule.csv").read_bytes()
+    if same != (folder / "schedule.csv").read_bytes():
+        faults.append("schedule.csv: made again, it is another one")
+    return faults

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.bench.task import Task
-from experiments.comparison.estimating import values_of
+from experiments.comparison.estimating import ranked, values_of
 from experiments.comparison.metrics import CPU, digits, metric_of
 from simulator.statistics import mean_of_skewed
 
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 SHIFTS = {"s": 3600.0, "share": 0.01}
 """Added to both values of a ratio, by unit, else 1: a draw in which the best waits for 0 s does not rule the mean."""
+
+
+RANKS = {"rank": "rank", "lower": "rank_lower", "upper": "rank_upper"}
+"""Of `ranked`, the columns of the table."""
 
 
 def bounds_of(scenario: Scenario, seeds: Iterable[int]) -> pd.DataFrame:
@@ -47,8 +51,8 @@ def standing(found: Comparison, task: Task, bounds: pd.DataFrame) -> pd.DataFram
     """One row a policy and metric that is ranked, the best policy in the first metric first.
 
     Columns: ``policy``, ``view``, ``exact``, ``metric``, ``mean`` (of the metric), ``ratio`` (geometric mean of the shifted
-    ratios to the base, draw by draw), ``lower``, ``upper`` (95 %), ``base`` ("lower bound" or "best of the draw"), ``rank``,
-    ``rank_lower``, ``rank_upper``, ``cpu_s`` (of a decision on this machine).
+    ratios to the base, draw by draw), ``lower``, ``upper`` (95 %), ``base`` ("lower bound" or "best of the draw"), ``rank`` by
+    the ratio, ``rank_lower``, ``rank_upper``, ``cpu_s`` (of a decision on this machine).
     """
     import pandas as pd
 
@@ -62,28 +66,23 @@ def standing(found: Comparison, task: Task, bounds: pd.DataFrame) -> pd.DataFram
             seeds = values.index.get_level_values("seed")
             base, said = bounds[metric].reindex(seeds).set_axis(values.index), "lower bound"
         shift = SHIFTS.get(metric_of(metric).unit, 1.0)
-        ranks = found.ranks[found.ranks["metric"] == metric].set_index("policy")
+        logs = (values + shift).div(base + shift, axis="index").transform(np.log)
+        logs = -logs if more else logs
+        ranks = {row["policy"]: row for row in ranked(logs.dropna(axis="columns"))}
         for policy in values:
             own, of = values[policy].dropna(), found.runs[found.runs["policy"] == policy]
-            logs = np.log((own + shift) / (base[own.index] + shift)) * (-1 if more else 1)
-            mean, lower, upper = _over_draws(np.asarray(logs, float))
+            mean, lower, upper = _over_draws(logs[policy].dropna().to_numpy(float))
             rows.append({
                 "policy": policy, "view": of["view"].iloc[0], "exact": task.exact.get(str(policy), ""),
                 "metric": metric, "mean": float(own.mean()), "ratio": mean, "lower": lower, "upper": upper,
                 "base": said, "cpu_s": float(of[CPU].mean()) if CPU in of else math.nan,
-                **_rank(ranks, str(policy)),
+                **{to: ranks.get(policy, {}).get(name, math.nan) for name, to in RANKS.items()},
             })  # fmt: skip
     table = pd.DataFrame(rows)
     first = table[table["metric"] == task.rank[0]].sort_values("ratio", kind="stable")["policy"]
     place = {name: at for at, name in enumerate(first)}
     order = table["policy"].map(place).argsort(kind="stable")
     return table.iloc[order].reset_index(drop=True)
-
-
-def _rank(ranks: pd.DataFrame, policy: str) -> dict[str, float]:
-    names = {"rank": "rank", "lower": "rank_lower", "upper": "rank_upper"}
-    known = policy in ranks.index
-    return {to: float(ranks.loc[policy, name]) if known else math.nan for name, to in names.items()}  # type: ignore[arg-type]
 
 
 def _over_draws(logs: Any) -> tuple[float, float, float]:
@@ -105,7 +104,8 @@ def sheet(table: pd.DataFrame, task: Task, currency: str = "") -> pd.DataFrame:
         part = table[table["metric"] == metric]
         scale = metric_of(metric).scaled(float(part["mean"].abs().max()), currency)
         for row in part.to_dict("records"):
-            name = row["policy"] + (" [exact]" if row["exact"] else "")
+            marks = {" [exact]": row["exact"], " [informed]": task.knows.get(row["policy"])}
+            name = row["policy"] + "".join(mark for mark, why in marks.items() if why)
             told = rows.setdefault(row["policy"], {"policy": name, "jobs": row["view"]})
             told[metric_of(metric).title(float(part["mean"].abs().max()), currency)] = scale.number(
                 row["mean"]

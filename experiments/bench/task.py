@@ -1,7 +1,7 @@
 """Tasks of the benchmark: frozen scenarios, policies and metrics, read from tasks/*.toml, and what they are made of.
 
-A task never changes: a correction is a new task, ``-v2``. ``tasks.lock`` holds the hashes of the jobs, the machines, the
-rules and one schedule of each size that the engine made when the task was frozen.
+A task never changes: a correction is a new task, ``-v2``. ``tasks.lock`` holds, for each size, the hashes of the jobs, the
+machines and the rules, and for size s of one schedule that the engine made when the task was frozen.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
+from experiments.bench.check import Part
 from simulator.errors import InputError, meant
 from simulator.files.inputs import read_input
 from simulator.files.keys import Config
@@ -33,6 +34,8 @@ VERSION = "bench-1.0"
 KEY_HASH = "6d2f40dee54119eae8185d13479e1e3db21f0b6b0c706c95eefa9eb12ce44dd5"
 """SHA-256 of the key that draws the seeds of the official table; the key is published with the table."""
 SEED_BITS = 31
+GOLDEN = "s"
+"""Size of which a schedule is frozen, too."""
 
 
 class Size(Config):
@@ -56,6 +59,13 @@ class Task(Config):
     overhead: bool = Field(
         default=False,
         description="starts or failures take time, so jobs hold GPUs for longer than they work",
+    )
+    of_jobs: Part = Field(
+        default="work",
+        description="what rows of a schedule tell of a job: its work, its demand of GPUs, or only its stay",
+    )
+    knows: dict[str, str] = Field(
+        default={}, description="baselines that know more than the jobs so far, and what"
     )
     trace_sha256: str = Field(
         default="",
@@ -140,8 +150,8 @@ def official_seeds(name: str, count: int, key: str) -> list[int]:
     return [int.from_bytes(digest[:4], "big") >> (32 - SEED_BITS) for digest in digests]
 
 
-def made_of(scenario: Scenario) -> dict[str, str]:
-    """Hashes of the jobs and machines of a scenario under seed 0, of its rules, and of the engine's schedule.
+def made_of(scenario: Scenario, schedule: bool) -> dict[str, str]:
+    """Hashes of the jobs and machines of a scenario under seed 0, of its rules, and, if wanted, of the engine's schedule.
 
     Numbers count with nine digits, so that another machine's last bit is the same task.
     """
@@ -159,15 +169,17 @@ def made_of(scenario: Scenario) -> dict[str, str]:
     for table in rules.values():
         if isinstance(table, dict):
             table.pop("path", None)
-    schedule = run(first).schedule_table().drop(columns=["cpus", "memory_gb"])
-    return {
+    made = {
         "jobs": _hash(jobs),
         "machines": _hash(
             [[str(t) for t in cluster.type_of or cluster.node_types], cluster.num_nodes]
         ),
         "rules": _hash([json.dumps(rules, sort_keys=True, default=str)]),
-        "schedule": _hash([schedule[name].tolist() for name in schedule]),
     }
+    if schedule:
+        table = run(first).schedule_table().drop(columns=["cpus", "memory_gb"])
+        made["schedule"] = _hash([table[name].tolist() for name in table])
+    return made
 
 
 def _hash(columns: Any) -> str:
@@ -187,7 +199,7 @@ def locked() -> dict[str, dict[str, str]]:
 
 def changed(name: str, size: str, scenario: Scenario) -> Iterator[str]:
     """Parts that are not as they were when the task was frozen, a line each."""
-    before, now = locked().get(f"{name} {size}", {}), made_of(scenario)
+    before, now = locked().get(f"{name} {size}", {}), made_of(scenario, size == GOLDEN)
     for part, value in before.items():
         if now[part] != value:
             yield f"{name} {size}: its {part} are not those that were frozen ({now[part]}, was {value})"
@@ -198,9 +210,11 @@ def main() -> None:
     traces = dict(word.split("=", 1) for word in sys.argv[1:])
     before = locked() if LOCK.exists() else {}
     for name, task in tasks().items():
-        trace, key = traces.get(name), f"{name} s"
-        if key not in before and (trace or not task.trace_sha256):
-            before[key] = made_of(scenario_of_task(name, "s", Path(trace) if trace else None))
+        trace = Path(traces[name]) if name in traces else None
+        for size in task.sizes if trace or not task.trace_sha256 else ():
+            if f"{name} {size}" not in before:
+                scenario = scenario_of_task(name, size, trace)
+                before[f"{name} {size}"] = made_of(scenario, size == GOLDEN)
     LOCK.write_text(json.dumps(before, indent=1, sort_keys=True) + "\n", "utf-8")
 
 

@@ -16,6 +16,8 @@ app = typer.Typer(
 
 TaskName = Annotated[str, typer.Argument(metavar="TASK", help="A task, see `schedlab bench list`.")]
 SizeName = Annotated[str, typer.Option("--size", help="s (minutes), m (hours) or l (days).")]
+MOST_SHOWN = 5
+"""Faults of a schedule that are printed."""
 Trace = Annotated[
     Path | None,
     typer.Option(
@@ -67,7 +69,7 @@ def run(
     ] = None,
     workers: Workers = None,
     dask: Dask = None,
-    out: Annotated[Path | None, typer.Option(help="Folder. Default: out/bench-TASK-SIZE.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder. Default: out/bench-SIZE/TASK.")] = None,
     allow_code: AllowCode = False,
 ) -> None:
     """A task under its own policies and yours: the table, and of each of yours a schedule to submit.
@@ -86,7 +88,7 @@ def run(
     from experiments.sweep.store import store_to_write
     from experiments.text import printable
 
-    folder = out or Path("out") / f"bench-{task}-{size}"
+    folder = out or Path("out") / f"bench-{size}" / task
 
     def work() -> int:
         scenario = scenario_of_task(task, size, trace)
@@ -103,7 +105,10 @@ def run(
         print(printable(sheet(table, task_of(task), found.currency).to_string(index=False)))
         for name in policy or []:
             where = folder / "schedules" / name.rpartition(":")[2]
-            print(f"to submit: {submitted(task, size, name, where, trace)}")
+            made = submitted(task, size, name, where, trace)
+            print(
+                f"to submit: {made}; check it: schedlab bench check {made} --task {task} --size {size}"
+            )
         return 0
 
     raise typer.Exit(exit_code(work))
@@ -147,21 +152,27 @@ def check(
     """Whether a schedule serves every job of a task, whole, on its machines; metrics from its rows.
 
     Nothing is simulated, so a schedule of any program will do. Exit code 1: it does not.
-    Example: schedlab bench check out/bench-philly-v1-s/schedules/srpt --task philly-v1
+    Example: schedlab bench check out/bench-s/philly-v1/schedules/srpt --task philly-v1
     """
     from experiments.bench.running import check_folder, checked_policy
 
     if policy is not None and not allow_code:
         raise InputError("--policy: given without --allow-code, expected both")
+    if policy is not None and not folder.is_dir():
+        raise InputError(f"--policy: given with the file {folder}, expected the folder of a run")
     found = check_folder(folder, task, size, trace)
     faults = [str(fault) for fault in found.faults]
     if policy is not None and not faults:
         faults += checked_policy(folder, task, size, policy, trace)
-    for fault in faults:
+    for fault in faults[:MOST_SHOWN]:
         print(f"wrong: {fault}")
+    if len(faults) > MOST_SHOWN:
+        print(f"and {len(faults) - MOST_SHOWN} others at least")
     if faults:
         raise typer.Exit(1)
     ran = "schedule checked" if folder.is_dir() else "schedule checked, program not run here"
     print(f"{task} ({size}): {ran}")
+    if policy is not None:
+        print(f"{policy}: made again, the same; jobs that come later change nothing before")
     for name, value in found.metrics.items():
         print(f"{name:20} {value:.9g}")

@@ -40,6 +40,12 @@ def test_a_right_schedule_and_its_metrics():
     assert found.metrics["mean_total_wait_s"] == pytest.approx(30)
     assert found.metrics["makespan_s"] == 130
     assert found.metrics["gpu_utilisation"] == pytest.approx(370 / 520)
+    # Alone they take 100, 50 and 30 s.
+    assert found.metrics["mean_slowdown"] == pytest.approx((1 + 1.2 + 11 / 3) / 3)
+    # Beside a: b for 60 s, c for 80 s, so 2.4 jobs and 1.2 times on its 2 of 4 GPUs. Beside c: a for 80 s, b for 50 s.
+    assert found.metrics["max_finish_time_fairness"] == pytest.approx(11 / 3 / (1 + 130 / 110))
+    # From the first start: 100, 60 and 30 s.
+    assert found.metrics["effective_training_ratio"] == pytest.approx(370 / 380)
 
 
 WRONG = {
@@ -101,6 +107,16 @@ WRONG = {
     ),
     "no GPUs": (table([(1, "gpus", 0)]), "row 2: job b: 0 GPUs, expected a number > 0"),
     "a column left out": (table().drop(columns="node"), "header: no column node"),
+    "no CPUs where they are limited": (table().drop(columns="cpus"), "header: no column cpus"),
+    "fewer CPUs than it asks for": (
+        table([(0, "cpus", 3.0)]),
+        "job a: from 0 s holds 3 cpus, asks for 4",
+    ),
+    "CPUs that are no number": (
+        table([(0, "cpus", float("nan"))]),
+        "row 1: job a: cpus is nan, expected a number",
+    ),
+    "CPUs below none": (table([(0, "cpus", -1.0)]), "row 1: job a: cpus is -1, expected >= 0"),
 }
 
 
@@ -114,6 +130,9 @@ def test_a_wrong_schedule_is_found(name):
 def test_claims_that_the_rows_do_not_give():
     assert faults(table(), mean_jct_s=90.0, makespan_s=130.0) == []
     assert faults(table(), mean_jct_s=89.0) == ["summary.json: mean_jct_s is 89, the rows give 90"]
+    assert faults(table(), makespan_s="short") == [
+        "summary.json: makespan_s is 'short', the rows give 130"
+    ]
 
 
 def test_another_type_than_the_node_has():

@@ -14,12 +14,14 @@ from experiments.bench.check import check_schedule
 from experiments.comparison.metrics import METRICS
 from experiments.scenario import run as scenarios_run
 from experiments.scenario.build import build
+from experiments.scenario.options import parse_policy
 from experiments.scenario.run import run, summarise
 from experiments.scenario.schema import read_scenario
 from tests.command import ROOT, done, refused, schedlab
 from tests.errors import input_error
 
 OPEN = [name for name, each in task.tasks().items() if not each.trace_sha256]
+LONG = ("hpc-v1", "llm-v1")
 COPIES = {
     "elasticflow-v1": "elasticflow/100jobs_1500lam.csv",
     "gavel-v1": "gavel/simulation_throughputs.json.gz",
@@ -54,8 +56,9 @@ def rows_of(path, **wanted):
 
 @pytest.mark.parametrize("name", OPEN)
 def test_a_task_is_as_it_was_frozen(name):
-    assert list(task.changed(name, "s", task.scenario_of_task(name, "s"))) == []
-    assert task.locked()[f"{name} s"]
+    for size in task.task_of(name).sizes:
+        assert list(task.changed(name, size, task.scenario_of_task(name, size))) == []
+        assert task.locked()[f"{name} {size}"]
 
 
 @pytest.mark.parametrize(
@@ -64,6 +67,29 @@ def test_a_task_is_as_it_was_frozen(name):
 def test_a_task_whose_jobs_are_not_shipped_is_as_it_was_frozen(name):
     assert list(task.changed(name, "s", task.scenario_of_task(name, "s", copy_of_task(name)))) == []
     assert task.locked()[f"{name} s"]
+
+
+@pytest.mark.parametrize("name", ["elasticflow-v1", "gavel-v1", "shockwave-v1"])
+def test_a_schedule_of_a_task_whose_jobs_are_not_shipped(name, tmp_path):
+    trace, own = copy_of_task(name), task.task_of(name).policies[0]
+    found = running.check_folder(
+        running.submitted(name, "s", own, tmp_path / "schedule", trace), name, "s", trace
+    )
+    assert not found.faults
+    assert found.metrics.keys() >= {*task.task_of(name).rank}
+
+
+@pytest.mark.parametrize(
+    "name", [n if n not in LONG else pytest.param(n, marks=pytest.mark.slow) for n in OPEN]
+)
+def test_baselines_that_know_more_are_marked(name):
+    """All others decide the same when the last jobs are taken away."""
+    own, scenario = task.task_of(name), task.scenario_of_task(name, "s")
+    for policy in own.policies:
+        taken, options = parse_policy(policy)
+        update = {"policy": taken, "policy_options": options}
+        ahead = running.looks_ahead(scenario.model_copy(update=update))
+        assert bool(ahead) == (policy in own.knows), policy
 
 
 def test_every_exact_baseline_gives_the_published_times():
@@ -95,7 +121,9 @@ def test_a_schedule_of_each_task_is_one_with_its_metrics(name, tmp_path):
     """Also where nodes fail and saving takes time: of the last policy of the task, as `bench run` leaves it to be submitted."""
     own = task.task_of(name).policies[-1]
     folder = running.submitted(name, "s", own, tmp_path / "schedule")
-    assert not running.check_folder(folder, name, "s").faults
+    found = running.check_folder(folder, name, "s")
+    assert not found.faults
+    assert found.metrics.keys() >= {*task.task_of(name).rank}
 
 
 @pytest.mark.parametrize("name", ["backfill", "hierarchical", "synergy", "tenants", "adapted"])
