@@ -223,9 +223,7 @@ def sheet_of(
     ranks = chosen(found.ranks, labels)
     columns: dict[str, Any] = {}
     first = means[means["metric"] == found.metrics[0]].set_index("policy")
-    order = list(
-        first.sort_values("mean", ascending=metric_of(found.metrics[0]).better != "more").index
-    )
+    order = best_first(found, labels)
     rank = ranks[ranks["metric"] == found.metrics[0]].set_index("policy")
     columns["rank"] = [_rank(rank, name) for name in order]
     columns["policy"] = order
@@ -239,6 +237,14 @@ def sheet_of(
         title = metric.title(float(rows["mean"].abs().max()), found.currency)
         columns[title] = [_cell(rows, policy, by) for policy in order]
     return pd.DataFrame(columns)
+
+
+def best_first(found: Comparison, labels: Mapping[str, Any]) -> list[str]:
+    """Policies in the order of their means of the first metric, over all settings that have these labels."""
+    metric = found.metrics[0]
+    rows = chosen(found.table, {**labels, "metric": metric, "minus": ""})
+    mean = rows.groupby("policy", sort=False)["mean"].mean()
+    return [*mean.sort_values(ascending=metric_of(metric).better != "more").index]
 
 
 def _rank(ranks: pd.DataFrame, policy: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.comparison.answer import Comparison
+from experiments.comparison.answer import Comparison, best_first
 from experiments.comparison.entrants import GIVEN
 from experiments.comparison.estimating import by_setting, chosen
 from experiments.comparison.metrics import Metric, metric_of
@@ -48,7 +48,7 @@ def forest(found: Comparison, labels: Mapping[str, Any]) -> Figure:
     The marker tells the view. A dashed line is a bound that no schedule is below. Policies that failed stand below.
     """
     metrics = [metric_of(name) for name in found.metrics[:PANELS]]
-    order = _order(found, labels)
+    order = best_first(found, labels)
     # Where none was named, those that cannot run are too many to show.
     failed = [*dict.fromkeys(chosen(found.excluded, labels)["policy"])] if found.base else []
     rows = [*order, *failed]
@@ -127,9 +127,8 @@ def _other(metrics: tuple[str, ...]) -> str:
 def lines(found: Comparison, key: str) -> Figure:
     """Metrics over a swept key: a line for each of the policies that are best in the first, with intervals."""
     first = chosen(found.table, {"metric": found.metrics[0], "minus": ""})
-    mean = first.groupby("policy", sort=False)["mean"].mean()
-    more = metric_of(found.metrics[0]).better == "more"
-    order = list(mean.sort_values(ascending=not more).index)[:MOST_LINES]
+    ranked = best_first(found, {})
+    order = ranked[:MOST_LINES]
     values = list(dict.fromkeys(first[key]))
     numeric = all(isinstance(value, int | float) for value in values)
     values = sorted(values) if numeric else values
@@ -153,7 +152,7 @@ def lines(found: Comparison, key: str) -> Figure:
         ax.set_xlabel(key_words(key))
         ax.set_ylabel(_title(metric, table, found.currency))
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right center")
-    few = "" if len(mean) <= MOST_LINES else f", the best {MOST_LINES} of {len(mean)} policies"
+    few = "" if len(ranked) <= MOST_LINES else f", the best {MOST_LINES} of {len(ranked)} policies"
     figure.suptitle(f"{_name(found)}{few}")
     return figure
 
@@ -165,8 +164,7 @@ def heat_maps(found: Comparison, across: str, up: str) -> Figure:
     metric = metric_of(found.metrics[0])
     table = chosen(found.table, {"metric": metric.name, "minus": ""})
     by, _ = _scale(metric, table, found.currency)
-    mean = table.groupby("policy", sort=False)["mean"].mean()
-    order = list(mean.sort_values(ascending=metric.better != "more").index)[:PANELS]
+    order = best_first(found, {})[:PANELS]
     figure, axes = canvas(1, len(order), width=3.8, height=3.6)
     shown = table[table["policy"].isin(order)]["mean"] / by
     for ax, name in zip(axes, order, strict=True):
@@ -199,11 +197,6 @@ def key_words(key: str) -> str:
     words = words.replace("gpu", "GPU").replace("cpu", "CPU")
     words += f", {tables[-1]}" if "groups" in tables else ""
     return f"{words} (s)" if name.endswith("_s") else words
-
-
-def _order(found: Comparison, labels: Mapping[str, Any]) -> list[str]:
-    means = _means(found, labels, found.metrics[0])["mean"]
-    return [*means.sort_values(ascending=metric_of(found.metrics[0]).better != "more").index]
 
 
 def _means(found: Comparison, labels: Mapping[str, Any], metric: str) -> DataFrame:
