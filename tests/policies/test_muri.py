@@ -50,7 +50,7 @@ APART = {
     ("Tiresias_L", "trace2_pr"): 2e-9,
     ("Tiresias_L", "trace4_pr"): 4e-3,
 }
-"""Relative differences of the other runs. In all but the first, two ends are one instant here and two there, by rounding."""
+"""Relative differences of the other runs: docs/schedulers.md has what is known of their causes."""
 
 
 class StartsAgain(Feature):
