@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.bench.task import Task
-from experiments.comparison.estimating import ranked, values_of
+from experiments.comparison.estimating import best_first, ranked, values_of
 from experiments.comparison.metrics import CPU, digits, metric_of
 from simulator.statistics import mean_of_skewed
 
@@ -79,8 +79,8 @@ def standing(found: Comparison, task: Task, bounds: pd.DataFrame) -> pd.DataFram
                 **{to: ranks.get(policy, {}).get(name, math.nan) for name, to in RANKS.items()},
             })  # fmt: skip
     table = pd.DataFrame(rows)
-    first = table[table["metric"] == task.rank[0]].sort_values("ratio", kind="stable")["policy"]
-    place = {name: at for at, name in enumerate(first)}
+    first = table[table["metric"] == task.rank[0]].set_index("policy")["ratio"]
+    place = {name: at for at, name in enumerate(best_first(first))}
     order = table["policy"].map(place).argsort(kind="stable")
     return table.iloc[order].reset_index(drop=True)
 

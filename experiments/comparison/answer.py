@@ -9,10 +9,12 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from experiments.comparison.estimating import (
+    best_first,
     best_of,
     by_setting,
     chosen,
     estimate,
+    same,
     values_of,
 )
 from experiments.comparison.metrics import CPU, Metric, digits, metric_of
@@ -223,7 +225,7 @@ def sheet_of(
     ranks = chosen(found.ranks, labels)
     columns: dict[str, Any] = {}
     first = means[means["metric"] == found.metrics[0]].set_index("policy")
-    order = best_first(found, labels)
+    order = order_of(found, labels)
     rank = ranks[ranks["metric"] == found.metrics[0]].set_index("policy")
     columns["rank"] = [_rank(rank, name) for name in order]
     columns["policy"] = order
@@ -239,12 +241,12 @@ def sheet_of(
     return pd.DataFrame(columns)
 
 
-def best_first(found: Comparison, labels: Mapping[str, Any]) -> list[str]:
+def order_of(found: Comparison, labels: Mapping[str, Any]) -> list[str]:
     """Policies in the order of their means of the first metric, over all settings that have these labels."""
     metric = found.metrics[0]
     rows = chosen(found.table, {**labels, "metric": metric, "minus": ""})
-    mean = rows.groupby("policy", sort=False)["mean"].mean()
-    return [*mean.sort_values(ascending=metric_of(metric).better != "more").index]
+    means = rows.groupby("policy", sort=False)["mean"].mean()
+    return best_first(means, metric_of(metric).better == "more")
 
 
 def _rank(ranks: pd.DataFrame, policy: str) -> str:
@@ -287,13 +289,13 @@ def left_out(found: Comparison) -> list[str]:
 
 
 def latex_of(found: Comparison) -> str:
-    """Tables for LaTeX (booktabs): policies as rows, the best of each column in bold."""
+    """Tables for LaTeX (booktabs): policies as rows, the best of each column in bold, equal ones all."""
     parts = []
     for labels, _ in by_setting(found.runs, found.settings):
         sheet = sheet_of(found, labels)
         if (sheet["view"] == "as given").all():
             sheet = sheet.drop(columns="view")
-        best: dict[str, str] = {}
+        best: dict[str, list[str]] = {}
         for name in found.metrics:
             rows = chosen(found.table, {**labels, "metric": name, "minus": ""}).set_index("policy")[
                 "mean"
@@ -302,15 +304,16 @@ def latex_of(found: Comparison) -> str:
                 title = next(
                     (str(c) for c in sheet if str(c).startswith(metric_of(name).words)), ""
                 )
-                more = metric_of(name).better == "more"
-                best[title] = str(rows.idxmax() if more else rows.idxmin())
+                worth = same(rows.to_numpy(dtype=float))
+                most = worth.max() if metric_of(name).better == "more" else worth.min()
+                best[title] = [*rows.index[worth == most]]
         if labels:
             parts.append("% " + ", ".join(f"{name} = {value}" for name, value in labels.items()))
         parts.append(_tabular(sheet, best))
     return "\n".join(parts)
 
 
-def _tabular(sheet: pd.DataFrame, best: Mapping[str, str]) -> str:
+def _tabular(sheet: pd.DataFrame, best: Mapping[str, Sequence[str]]) -> str:
     head = " & ".join(_tex(str(name)) for name in sheet)
     lines = [
         rf"\begin{{tabular}}{{{'l' * len(sheet.columns)}}}",
@@ -320,7 +323,7 @@ def _tabular(sheet: pd.DataFrame, best: Mapping[str, str]) -> str:
     ]
     for row in sheet.to_dict("records"):
         cells = [
-            rf"\textbf{{{_tex(text)}}}" if best.get(str(name)) == row["policy"] else _tex(text)
+            rf"\textbf{{{_tex(text)}}}" if row["policy"] in best.get(str(name), ()) else _tex(text)
             for name, text in row.items()
         ]
         lines.append(" & ".join(cells) + r" \\")

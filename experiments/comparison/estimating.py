@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from experiments.comparison.metrics import metric_of
 from experiments.sweep.summary import estimate_of, row_of
+from simulator.model.ranks import levelled
 from simulator.statistics import RESAMPLES, Estimate, bootstrap_interval, differences
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from experiments.comparison.runs import Order, Ran
 
+Floats = npt.NDArray[np.float64]
 OF_A_RUN = ("policy", "view", "seed", "draw", "random")
 FEWEST_DRAWS = 39
 """With fewer there is no percentile of 2.5 %."""
@@ -94,8 +97,20 @@ def is_of_file(part: pd.DataFrame) -> bool:
 def best_of(values: pd.DataFrame, metric: str) -> str:
     """The policy with the best mean; of equal ones the first."""
     of_file = bool((values.index.get_level_values("draw") > 0).any())
-    worth = values.iloc[0] if of_file else values.mean()
-    return str(worth.idxmax() if metric_of(metric).better == "more" else worth.idxmin())
+    means = values.iloc[0] if of_file else values.mean()
+    return best_first(means, metric_of(metric).better == "more")[0]
+
+
+def best_first(means: pd.Series[float], more: bool = False) -> list[str]:
+    """Names of means, the best first, which is the least one, or with ``more`` the largest; equal ones as they stand."""
+    worth = same(np.asarray(means, dtype=np.float64))
+    order = np.argsort(-worth if more else worth, kind="stable")
+    return [str(name) for name in means.index[order]]
+
+
+def same(x: Floats) -> Floats:
+    """Numbers, of which those that differ by rounding are one and the same."""
+    return levelled(np.round(x, 9))
 
 
 def ranks(runs: pd.DataFrame, settings: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
@@ -137,18 +152,18 @@ def values_of(part: pd.DataFrame, metric: str) -> pd.DataFrame:
     return table.sort_index()[order]
 
 
-def _resampled(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _resampled(x: Floats) -> Floats:
     """Means of seeds drawn with replacement, ``(resamples, policies)``."""
     chosen = np.random.default_rng(0).integers(len(x), size=(min(RESAMPLES, 1000), len(x)))
-    means: np.ndarray[Any, Any] = x[chosen].mean(axis=1)
+    means: Floats = x[chosen].mean(axis=1)
     return means
 
 
-def _ranked(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _ranked(x: Floats) -> Floats:
     """Ranks within each row, equals by their mean."""
     from scipy.stats import rankdata
 
-    found: np.ndarray[Any, Any] = rankdata(np.round(x, 9), axis=1)
+    found: Floats = rankdata([same(row) for row in x], axis=1)
     return found
 
 

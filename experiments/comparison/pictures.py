@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.comparison.answer import Comparison, best_first
+from experiments.comparison.answer import Comparison, order_of
 from experiments.comparison.entrants import GIVEN
 from experiments.comparison.estimating import by_setting, chosen
 from experiments.comparison.metrics import Metric, metric_of
@@ -48,7 +48,7 @@ def forest(found: Comparison, labels: Mapping[str, Any]) -> Figure:
     The marker tells the view. A dashed line is a bound that no schedule is below. Policies that failed stand below.
     """
     metrics = [metric_of(name) for name in found.metrics[:PANELS]]
-    order = best_first(found, labels)
+    order = order_of(found, labels)
     # Where none was named, those that cannot run are too many to show.
     failed = [*dict.fromkeys(chosen(found.excluded, labels)["policy"])] if found.base else []
     rows = [*order, *failed]
@@ -127,7 +127,7 @@ def _other(metrics: tuple[str, ...]) -> str:
 def lines(found: Comparison, key: str) -> Figure:
     """Metrics over a swept key: a line for each of the policies that are best in the first, with intervals."""
     first = chosen(found.table, {"metric": found.metrics[0], "minus": ""})
-    ranked = best_first(found, {})
+    ranked = order_of(found, {})
     order = ranked[:MOST_LINES]
     values = list(dict.fromkeys(first[key]))
     numeric = all(isinstance(value, int | float) for value in values)
@@ -164,7 +164,7 @@ def heat_maps(found: Comparison, across: str, up: str) -> Figure:
     metric = metric_of(found.metrics[0])
     table = chosen(found.table, {"metric": metric.name, "minus": ""})
     by, _ = _scale(metric, table, found.currency)
-    order = best_first(found, {})[:PANELS]
+    order = order_of(found, {})[:PANELS]
     figure, axes = canvas(1, len(order), width=3.8, height=3.6)
     shown = table[table["policy"].isin(order)]["mean"] / by
     for ax, name in zip(axes, order, strict=True):

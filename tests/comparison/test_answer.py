@@ -105,6 +105,18 @@ def test_the_table_to_read():
     assert text.endswith("note: told")
 
 
+def test_policies_that_only_rounding_tells_apart_are_equal():
+    """Of times of 10^9 s, a million times the last digit of a float: as they were named, of one rank, both in bold."""
+    times = [1e9 * hours for hours in (1.9, 2.0, 2.1)]
+    noisy = [time * (1 - 1e-15) for time in times]
+    found = made({"c": [2 * time for time in times], "a": times, "b": noisy})
+    assert sheet_of(found, {})["policy"].tolist() == ["a", "b", "c"]
+    assert sheet_of(found, {})["rank"].tolist() == ["1.5", "1.5", "3"]
+    assert words_of(found)[0].startswith("Best in mean completion time is a:")
+    assert "No difference from it is shown for b." in words_of(found)[0]
+    assert [line.count("textbf") for line in latex_of(found).splitlines()[4:7]] == [1, 1, 0]
+
+
 def test_latex_has_the_best_in_bold():
     text = latex_of(made({"a_1": [7200.0], "b": [10800.0]}))
     assert r"\textbf{2}" in text
