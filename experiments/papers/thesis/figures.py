@@ -129,10 +129,12 @@ def figure_4_2(results: Results) -> Drawn:
     drawn, axes = _by_law(runs, "mean_gap_s", methods, "total_cost", labels, log=True, rows=2)
     plots.log_ticks(axes[0])
     near, names, rows = PAGE["almost-equal"].margin or 0.0, {m: LABELS[m] for m in methods}, []
-    for ax, (due, table) in zip(axes[2:], runs.items(), strict=True):
+    for above, ax, (due, table) in zip(axes[:2], axes[2:], runs.items(), strict=True):
         wide = table.pivot(index=KEYS[1:], columns="method", values="total_cost")
         if MODELS[0] not in wide:  # at quick scale under the second law
             ax.remove()
+            above.tick_params(labelbottom=True)
+            above.set_xlabel(GAP)
             continue
         ratio = wide.div(wide[MODELS[0]], axis=0).reset_index()
         ratio = ratio.melt(KEYS[1:], var_name="method", value_name="ratio").dropna()
@@ -141,7 +143,7 @@ def figure_4_2(results: Results) -> Drawn:
         )
         below = plots.lines(ax, ratio, "mean_gap_s", "ratio", "method", names, geometric=True)
         rows.append(below.assign(due=due, over=MODELS[0]))
-        ax.set(xlabel=GAP, ylabel="cost over the exact model's")
+        ax.set(xlabel=GAP, ylabel="cost over the exact model's", xlim=above.get_xlim())
         ax.label_outer()
         plots.thousands(ax.xaxis)
     plots.log_ticks(axes[2])
