@@ -68,7 +68,7 @@ def check_schedule(
     cluster: Cluster,
     *,
     overhead: bool = False,
-    of_jobs: Part = "work",
+    rows_tell: Part = "work",
     claimed: Mapping[str, Any] | None = None,
 ) -> Checked:
     """Whether the rows serve every job whole, on machines that exist, and what they amount to.
@@ -77,7 +77,7 @@ def check_schedule(
     ----------
     schedule : a row for each share of a node that a job held without a change, with `COLUMNS`; nodes count from 0.
     overhead : starts, moves or failures take time, so a job may hold its GPUs for longer than its work takes.
-    of_jobs : what rows tell of a job: "work", its GPUs and the work that is done; "demand", its GPUs; "stay", neither, since
+    rows_tell : what rows tell of a job: "work", its GPUs and the work that is done; "demand", its GPUs; "stay", neither, since
         the policy chooses them and the work depends on more than GPUs.
     claimed : metrics that were claimed for the schedule.
     """
@@ -91,7 +91,7 @@ def check_schedule(
     metrics: dict[str, float] = {}
     if not faults:
         of_job = _grouped(rows, "job_id")
-        faults = [*_capacity(rows, cluster), *_jobs(of_job, workload, cluster, overhead, of_jobs)]
+        faults = [*_capacity(rows, cluster), *_jobs(of_job, workload, cluster, overhead, rows_tell)]
         metrics = {} if faults else metrics_of(of_job, workload, cluster)
     faults += _claims(metrics, claimed or {})
     return Checked(tuple(faults[:MOST_FAULTS]), metrics)
@@ -209,7 +209,7 @@ def _jobs(
     workload: Workload,
     cluster: Cluster,
     overhead: bool,
-    of_jobs: Part,
+    rows_tell: Part,
 ) -> Iterator[Fault]:
     """Faults of jobs: not served, two at a time, a gang in parts, too little or too much work."""
     for job, name in enumerate(workload.job_id):
@@ -227,9 +227,10 @@ def _jobs(
                     f"is on {len(held)} nodes from {start:.9g} s, asks for {nodes}",
                 )
                 break
-            rate = float(gpus == demand or of_jobs == "stay")
-            if of_jobs == "work":
+            if rows_tell == "work":
                 rate = _rate(job, gpus, held, workload, cluster)
+            else:
+                rate = float(gpus == demand or rows_tell == "stay")
             if not rate:
                 asks = "what it can run on" if demand == ELASTIC else f"{demand}"
                 what = f"holds {gpus:g} GPUs from {start:.9g} s, asks for {asks}"
@@ -241,10 +242,10 @@ def _jobs(
             work += (end - start) * rate
             held_s += end - start
         else:
+            if rows_tell != "work":
+                continue
             apart_s = (work - 1) * held_s / work if work else -math.inf
             known_s = len(stretches) * float(_slack(stretches[-1][1])) if stretches else 0.0
-            if of_jobs != "work":
-                continue
             if apart_s < -known_s:
                 yield Fault(f"job {name}", f"does {work:.6%} of its work")
             elif apart_s > known_s and not overhead:

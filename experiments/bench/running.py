@@ -87,7 +87,7 @@ def check_folder(source: Path, name: str, size: str, trace: Path | None = None) 
         workload,
         cluster,
         overhead=task.overhead,
-        of_jobs=task.of_jobs,
+        rows_tell=task.rows_tell,
         claimed=claimed,
     )
 

@@ -60,7 +60,7 @@ class Task(Config):
         default=False,
         description="starts or failures take time, so jobs hold GPUs for longer than they work",
     )
-    of_jobs: Part = Field(
+    rows_tell: Part = Field(
         default="work",
         description="what rows of a schedule tell of a job: its work, its demand of GPUs, or only its stay",
     )

@@ -1,4 +1,4 @@
-"""The check of schedules: a right one passes; each of twenty wrong ones is found, by one line."""
+"""The check of schedules: a right one passes; each wrong one is found, by one line."""
 
 import pandas as pd
 import pytest
