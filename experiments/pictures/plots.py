@@ -50,7 +50,6 @@ THEME: Any = {
     "legend.fontsize": 9,
     "lines.linewidth": 1.6,
     "lines.markersize": 5,
-    "svg.hashsalt": "schedlab",
 }
 """The one theme of all figures."""
 

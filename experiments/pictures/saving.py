@@ -39,7 +39,8 @@ def save_picture(drawing: Drawing, path: Path) -> None:
 
     kind = path.suffix.lower()
     try:
-        with replacing(path) as file:
+        # Names of parts of an SVG are random without a salt.
+        with replacing(path) as file, plt.rc_context({"svg.hashsalt": "schedlab"}):
             drawing.savefig(file, format=kind[1:], dpi=130, metadata=METADATA[kind])
     except OSError as error:
         raise InputError(f"--out {path}: cannot be written ({error.strerror})") from None

@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from experiments.pictures import edges, gantt, plots
+from experiments.pictures.saving import save_picture
 from experiments.report.contents import save_figure, write_drawing
 from tests.pictures.legibility import faults
 
@@ -176,3 +177,14 @@ def test_a_png_has_few_colours_and_the_same_bytes_each_time(tmp_path):
         assert image.mode == "P"
         assert min(image.size) > 400
     assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_an_svg_has_the_same_bytes_each_time(tmp_path):
+    """Also the names of its parts, which are random in Matplotlib."""
+    for name in ("one", "two"):
+        figure, (ax,) = plots.canvas()
+        ax.plot([1, 2], [3, 4])
+        save_picture(figure, tmp_path / f"{name}.svg")
+    one, two = ((tmp_path / f"{name}.svg").read_bytes() for name in ("one", "two"))
+    assert b"clip-path" in one
+    assert one == two
