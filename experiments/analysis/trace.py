@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments.config import validated
 from simulator.errors import InputError
 from simulator.laws.fitting import Fit, fits
 from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
@@ -15,6 +16,8 @@ from simulator.model.cluster import FloatArray, IntArray
 from simulator.workloads.table import Setting
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from simulator import Cluster, Workload
 
 DAY_S = 24 * HOUR_S
@@ -57,19 +60,35 @@ class Trace:
         return float((self.gpus * self.duration_s).sum() / HOUR_S)
 
 
-def read_trace(path: Path, kind: str | None = None) -> tuple[Workload, Cluster | None, str]:
+def read_trace(
+    path: Path, kind: str | None = None, settings: Sequence[str] = ()
+) -> tuple[Workload, Cluster | None, str]:
     """The jobs of a file, the machines that it brings, and its format.
+
+    Parameters
+    ----------
+    settings : ``workload.KEY=VALUE`` each, as of `schedlab run`.
 
     Raises
     ------
     InputError
-        No such file, another format, or a mistake in it; one line.
+        No such file, another format, or a mistake in it or in a setting; one line.
     """
+    from experiments.scenario.options import set_key
     from simulator.workloads.registry import table_for
 
     if not path.exists():
         raise InputError(f"{path}: no such file or folder")
     table = table_for(path, kind)
+    keys: dict[str, Any] = {"workload": {"path": str(path)}}
+    for setting in settings:
+        set_key(keys, setting)
+        if len(keys) > 1:
+            raise InputError(
+                f"--set {setting!r}: expected workload.KEY=VALUE, a trace has no other table"
+            )
+    if settings:
+        table = validated(type(table), keys["workload"], str(path))
     made = table.make(Setting())
     return *(made if isinstance(made, tuple) else (made, None)), table.kind
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from experiments.commands.options import Where, in_words
+from experiments.commands.options import Settings, Where, in_words
 
 app = typer.Typer(
     help="Look at a run, or at a trace: gantt, replay, explain, jobs, trace.", no_args_is_help=True
@@ -137,6 +137,7 @@ def trace(
     gpus_per_node: Annotated[
         int, typer.Option("--gpus", min=1, max=10_000, help="GPUs of each of these nodes.")
     ] = 8,
+    settings: Settings = None,
     out: Annotated[
         Path, typer.Option(help="Picture to write: PNG, SVG or PDF. Default: trace.png.")
     ] = Path("trace.png"),
@@ -150,7 +151,7 @@ def trace(
     from experiments.pictures.jobs import draw_jobs
     from experiments.text import printable
 
-    workload, own, found = read_trace(file, kind)
+    workload, own, found = read_trace(file, kind, settings or [])
     made = describe(workload, found, own, None if nodes is None else (nodes, gpus_per_node))
     for note in workload.notes:
         print(f"schedlab: note: {printable(note)}", file=sys.stderr)

@@ -67,6 +67,22 @@ def test_mistakes_are_one_line(tmp_path, name, text, kind, told):
         read_trace(tmp_path / name, kind)
 
 
+def test_keys_of_the_jobs_can_be_set(tmp_path):
+    path = tmp_path / "own.csv"
+    path.write_text("id,Asked At,Wall Clock,num_gpus\na,0,50,1\nb,30,70,2\n")
+    columns = [
+        'workload.columns.submit_time_s="Asked At"', 'workload.columns.duration_s="Wall Clock"',
+    ]  # fmt: skip
+    jobs, _, _ = read_trace(path, "csv", columns)
+    assert jobs.submit_s.tolist() == [0, 30]
+    for setting, told in [
+        ("cluster.num_nodes=3", "expected workload.KEY=VALUE"),
+        ("workload.max_job=1", "max_job: unknown key, did you mean 'max_jobs'"),
+    ]:
+        with pytest.raises(InputError, match=told):
+            read_trace(path, "csv", [*columns, setting])
+
+
 @pytest.mark.parametrize(
     "law", ["exponential:3600", "lognormal:3600,cv=2", "weibull:3600,shape=0.6"]
 )
