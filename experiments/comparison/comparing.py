@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.comparison.answer import Comparison
 from experiments.comparison.entrants import ALL, GIVEN, Entrant, Excluded, Field, name_of, wants_all
 from experiments.comparison.estimating import OF_A_RUN, estimates, ranks, runs_table
-from experiments.comparison.metrics import CPU, DEFAULTS
+from experiments.comparison.metrics import CPU, DEFAULTS, METRICS
 from experiments.comparison.plan import (
     FEW_JOBS,
     MOST,
@@ -197,7 +197,12 @@ def _made(
         for cell in cells
         for entrant in cell.field.entrants
     ]
-    made = [*zip(first, runs.all_of(first), strict=True)]
+    # A metric that no list names may be a mistake: one run tells it before the others are made.
+    alone = 1 if any(name not in METRICS for name in plan.metrics) else len(first)
+    made: Made = []
+    for orders in (first[:alone], first[alone:]):
+        made += zip(orders, runs.all_of(orders), strict=True)
+        _check_metrics(plan, made)
     excluded += [
         (dict(order.setting), Excluded(order.entrant.policy, ran.error))
         for order, ran in made if ran.error
@@ -286,15 +291,20 @@ def _needed(made: Made, metric: str, precision: float) -> int:
     return max(enough, default=0)
 
 
+def _check_metrics(plan: Plan, made: Made) -> None:
+    """Raise InputError where a metric that was asked for is in none of the runs."""
+    numbers = list(dict.fromkeys(name for _, ran in made for name in ran.numbers))
+    for name in plan.metrics:
+        if numbers and name not in numbers:
+            raise InputError(
+                f"{plan.option}: got {name!r}, {meant(name, numbers, 'in summary.json')}"
+            )
+
+
 def _metrics(plan: Plan, table: pd.DataFrame, labels: Sequence[str]) -> list[str]:
     """The metrics that were asked for, or the usual ones that are not 0, or 1, in all runs."""
     apart = {*OF_A_RUN, *labels}
     numbers = [name for name in map(str, table.select_dtypes("number")) if name not in apart]
-    for name in plan.metrics:
-        if name not in numbers:
-            raise InputError(
-                f"{plan.option}: got {name!r}, {meant(name, numbers, 'in summary.json')}"
-            )
     usual = [name for name in DEFAULTS if name in numbers and not table[name].isin([0, 1]).all()]
     return [*plan.metrics] or usual or [DEFAULTS[0]]
 

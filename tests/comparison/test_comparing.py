@@ -287,6 +287,19 @@ def test_a_database_keeps_what_is_finished(tmp_path, monkeypatch):
     assert sorted(of_sweep) == sorted(first.runs["mean_jct_s"])
 
 
+def test_a_metric_that_does_not_exist_costs_one_run(tmp_path):
+    """Names that no list has are looked for in the first run, before the other 19 are made."""
+    path = scenario(tmp_path)
+    with Store(tmp_path / "out", create=True) as store:
+        with pytest.raises(
+            InputError, match="--metric: got 'mean_jctt', did you mean 'mean_jct_s'"
+        ):
+            compare(path, TWO, ["mean_jctt"], draws=10, store=store)
+        assert len(store.rows().runs) == 1
+        found = compare(path, TWO, ["rounds"], draws=2, store=store)
+    assert found.metrics == ("rounds",)
+
+
 def test_a_policy_is_compared_with_itself_under_other_options(tmp_path):
     """With the local search that no options name, and with none of it, on the same jobs."""
     path = tmp_path / "scenario.toml"
