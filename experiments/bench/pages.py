@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,7 +104,7 @@ def _table(table: pd.DataFrame, task: Task) -> str:
 
 def picture(tables: Mapping[str, pd.DataFrame]) -> Figure:
     """A panel a task: the ratio of each policy in the metric that orders the table, with its interval."""
-    from experiments.pictures.plots import PALETTE, canvas
+    from experiments.pictures.plots import PALETTE, canvas, log_ticks
 
     most = max(len(_first(name, table)) for name, table in tables.items())
     columns = min(COLUMNS, len(tables))
@@ -112,26 +113,33 @@ def picture(tables: Mapping[str, pd.DataFrame]) -> Figure:
     for ax in axes[len(tables) :]:
         ax.remove()
     for ax, (name, table) in zip(axes, tables.items(), strict=False):
-        rows = _first(name, table)
+        task, rows = task_of(name), _first(name, table)
         at = np.arange(len(rows))
         ends = np.nan_to_num([rows["ratio"] - rows["lower"], rows["upper"] - rows["ratio"]])
-        is_exact = (rows["exact"] != "").to_numpy()
-        for mark, chosen, label in (
-            ("o", ~is_exact, "policy"),
-            ("s", is_exact, "equal to published results"),
+        is_exact, knows = (
+            (rows["exact"] != "").to_numpy(),
+            rows["policy"].isin(task.knows).to_numpy(),
+        )
+        for index, (mark, chosen, label) in enumerate(
+            (
+                ("o", ~is_exact & ~knows, "other policies"),
+                ("s", is_exact, "equal to published results"),
+                ("^", knows & ~is_exact, "informed: knows more than the jobs so far"),
+            )
         ):
             if chosen.any():
                 ax.errorbar(
                     rows["ratio"][chosen], at[chosen], xerr=np.maximum(ends[:, chosen], 0), fmt=mark,
-                    color=PALETTE[int(mark == "s")], capsize=2.5, linestyle="none", label=label,
+                    color=PALETTE[index], capsize=2.5, linestyle="none", label=label,
                 )  # fmt: skip
         ax.set_yticks(at, rows["policy"])
         ax.set_ylim(len(rows) - 0.5, -0.5)
         ax.axvline(1, color="0.5", linewidth=0.8)
         if rows["ratio"].max() > 5 and math.isfinite(rows["ratio"].max()):
-            ax.set_xscale("log")
-        ax.set_xlabel(f"{metric_of(task_of(name).rank[0]).words},\nover the {rows['base'].iloc[0]}")
-        ax.set_title(name)
+            log_ticks(ax, "x")
+        once = ", one draw" if rows["lower"].isna().all() else ""
+        ax.set_xlabel(f"{metric_of(task.rank[0]).words},\nover the {rows['base'].iloc[0]}{once}")
+        ax.set_title(f"{name}\n{fill(task.title, 40)}", fontsize="medium")
     handles: dict[str, Any] = {}
     for ax in axes[: len(tables)]:
         handles |= dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))

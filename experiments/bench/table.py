@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from experiments.comparison.answer import Comparison
     from experiments.scenario.schema import Scenario
 
-SHIFTS = {"s": 3600.0, "share": 0.01}
-"""Added to both values of a ratio, by unit, else 1: a draw in which the best waits for 0 s does not rule the mean."""
+SHIFTS = {"s": (3600.0, "1 h"), "share": (0.01, "1 %")}
+"""By unit, else 1: what is added to both values of all ratios where the base of a draw is below a hundredth of it.
 
+Example: a draw in which the best policy makes jobs wait for 0 s would rule the mean alone.
+"""
 
 RANKS = {"rank": "rank", "lower": "rank_lower", "upper": "rank_upper"}
 """Of `ranked`, the columns of the table."""
@@ -50,9 +52,10 @@ def bounds_of(scenario: Scenario, seeds: Iterable[int]) -> pd.DataFrame:
 def standing(found: Comparison, task: Task, bounds: pd.DataFrame) -> pd.DataFrame:
     """One row a policy and metric that is ranked, the best policy in the first metric first.
 
-    Columns: ``policy``, ``view``, ``exact``, ``metric``, ``mean`` (of the metric), ``ratio`` (geometric mean of the shifted
-    ratios to the base, draw by draw), ``lower``, ``upper`` (95 %), ``base`` ("lower bound" or "best of the draw"), ``rank`` by
-    the ratio, ``rank_lower``, ``rank_upper``, ``cpu_s`` (of a decision on this machine).
+    Columns: ``policy``, ``view``, ``exact``, ``metric``, ``mean`` (of the metric), ``ratio`` (geometric mean of the ratios
+    to the base, draw by draw), ``lower``, ``upper`` (95 %; a ratio is at least 1), ``base`` ("lower bound" or "best of the
+    draw", with what is added to both, see `SHIFTS`), ``rank`` by the ratio, ``rank_lower``, ``rank_upper``, ``cpu_s`` (of a
+    decision on this machine).
     """
     import pandas as pd
 
@@ -65,7 +68,11 @@ def standing(found: Comparison, task: Task, bounds: pd.DataFrame) -> pd.DataFram
         if metric in bounds:
             seeds = values.index.get_level_values("seed")
             base, said = bounds[metric].reindex(seeds).set_axis(values.index), "lower bound"
-        shift = SHIFTS.get(metric_of(metric).unit, 1.0)
+        shift, added = SHIFTS.get(metric_of(metric).unit, (1.0, "1"))
+        if base.min() < shift / 100:
+            said += f", {added} added to both"
+        else:
+            shift = 0.0
         logs = (values + shift).div(base + shift, axis="index").transform(np.log)
         logs = -logs if more else logs
         ranks = {row["policy"]: row for row in ranked(logs.dropna(axis="columns"))}
@@ -86,13 +93,13 @@ def standing(found: Comparison, task: Task, bounds: pd.DataFrame) -> pd.DataFram
 
 
 def _over_draws(logs: Any) -> tuple[float, float, float]:
-    """The ratio of the mean logarithm, with a 95 % interval; NaN ends where one draw was made."""
+    """The ratio of the mean of logarithms from 0 on, with a 95 % interval; NaN ends where one draw was made."""
     if len(logs) == 1:
         return math.exp(logs[0]), math.nan, math.nan
     if np.ptp(logs) == 0:
         return (math.exp(logs[0]),) * 3
     found = mean_of_skewed(logs)
-    return math.exp(found.mean), math.exp(found.lower), math.exp(found.upper)
+    return math.exp(found.mean), math.exp(max(found.lower, 0.0)), math.exp(found.upper)
 
 
 def sheet(table: pd.DataFrame, task: Task, currency: str = "") -> pd.DataFrame:
