@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 Scale = Literal["quick", "paper"]
 Verdict = Literal["reproduced", "partly", "not reproduced", "inconclusive", "not comparable", "new"]
 VERDICTS: tuple[str, ...] = get_args(Verdict)
-Label = Literal["derived", "variant", "authors", "textbook", "count"]
+Label = Literal["derived", "variant", "authors", "textbook", "count", "against the text"]
 LABELS: tuple[str, ...] = get_args(Label)
 """Labels beside a verdict: what follows from the paper and is not printed, a reading chosen after the printed
-one failed, the authors' own program, draw or data, a formula of the textbooks, a count of settings."""
+one failed, the authors' own program, draw or data, a formula of the textbooks, a count of settings, a reading
+that contradicts what the paper prints."""
+AGAINST: Label = "against the text"
+"""Label of rows that no printed number is counted by."""
 REFUTED: tuple[Verdict, ...] = ("partly", "not reproduced")
 """Verdicts of a number that did not come out."""
 RUNS = "runs.parquet"

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from experiments.report.contents import REFUTED, Claim, Figure, Scale, Text, save_figure
+from experiments.report.contents import AGAINST, REFUTED, Claim, Figure, Scale, Text, save_figure
 from experiments.report.published import Number, read_numbers, read_paper
 from experiments.report.verdict import judged, measured
 from experiments.sweep.results import NoRuns, NotKept, Results
@@ -163,14 +163,19 @@ class Experiment:
             reading=number.reading_of(words),
         )
 
-    def rows_of(self, file: Path, labels: Sequence[str] = ()) -> Iterator[Claim]:
-        """Rows kept as data: published, mean, low, high, n, why; other columns are words of the claim."""
+    def rows_of(self, file: Path, labels: Sequence[str] = (), against: str = "") -> Iterator[Claim]:
+        """Rows kept as data: published, mean, low, high, n, why; other columns are words of the claim.
+
+        ``against`` : words of the readings that contradict the paper's text.
+        """
         with file.open(newline="", encoding="utf-8") as lines:
             for row in csv.DictReader(lines):
                 mean, low, high, n = (float(row.pop(name)) for name in ("mean", "low", "high", "n"))
                 ours = Estimate(mean, low, high, int(n))
                 name, why = row.pop("published"), row.pop("why")
-                yield self.row(name, ours, why, labels=labels, proof="", **row)
+                forbidden = bool(against) and any(against in word for word in row.values())
+                own = (AGAINST,) if forbidden else labels
+                yield self.row(name, ours, why, labels=own, proof="", **row)
 
     def new(
         self,

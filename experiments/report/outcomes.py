@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from experiments.report.contents import REFUTED, Claim, Paper
+from experiments.report.contents import AGAINST, REFUTED, Claim, Paper
 from experiments.report.published import Number, numbers_of
 
 OUTCOMES = ("reproduced", "undetermined", "excluded", "open", "not comparable")
@@ -48,7 +48,8 @@ def printed_numbers(paper: Paper, claims: Iterable[Claim]) -> list[Printed]:
     numbers = numbers_of(paper)
     rows: dict[str, list[Claim]] = defaultdict(list)
     for claim in claims:
-        if claim.verdict != "new" and claim.published in numbers:
+        allowed = claim.verdict != "new" and AGAINST not in claim.labels
+        if allowed and claim.published in numbers:
             rows[claim.published].append(claim)
     return [
         _came_of(name, numbers[name], of_number)

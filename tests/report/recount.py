@@ -56,6 +56,7 @@ def outcomes(rows: list[dict[str, str]], of: dict[tuple[str, str], Number]) -> C
         judged = [
             row for row in rows
             if (row["paper"], row["published"]) == key and row["verdict"] != "new"
+            and "against the text" not in row["labels"]
         ]  # fmt: skip
         if judged and number.counts:
             found[_class(judged, number)] += 1
