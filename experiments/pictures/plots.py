@@ -129,6 +129,7 @@ def lines(
     *,
     geometric: bool = False,
     dashed: Sequence[str] = (),
+    pair: str = "",
 ) -> DataFrame:
     """A line of means over a number ``x`` for each of ``names``, with intervals; the numbers drawn.
 
@@ -139,7 +140,10 @@ def lines(
         where others have no runs.
     geometric : means and intervals of the logarithm.
     dashed : which of them are dotted lines.
+    pair : column that names the jobs of a run, its seed; see `on_all_runs`. Empty: runs as they are.
     """
+    if pair:
+        runs = on_all_runs(runs, x, value, hue, names, pair, geometric)
     drawn = by_hue(runs, x, value, hue, names, geometric=geometric)
     here = list(dict.fromkeys(drawn[hue]))
     looks = _looks(names, geometric)
@@ -152,6 +156,37 @@ def lines(
     _named(ax, names)
     _few(ax, shown, x, value, hue, looks["palette"])
     return drawn
+
+
+FEWER = " A method with fewer {runs} stands where its mean difference to the {base} on the same {runs} puts it."
+"""What `on_all_runs` does, for captions."""
+
+
+def on_all_runs(
+    runs: DataFrame, x: str, value: str, hue: str, names: Names, pair: str, geometric: bool
+) -> DataFrame:
+    """The runs; those of a name with fewer ``pair`` at an ``x`` are moved by what these lack to all of them.
+
+    At each ``x`` the base is the first name with the most runs. Another one is moved by the difference between the
+    base's means over all its runs and over the common ones, on logarithms if ``geometric``. So means of different seeds
+    can stand side by side: if the base is cheaper on the three seeds of the other, the other is moved up as much.
+    """
+    scale = np.log if geometric else np.asarray
+    moved = runs.reset_index(drop=True).astype({value: float})
+    for _, at in moved.groupby(x):
+        of = {n: at.loc[at[hue] == n].set_index(pair)[value] for n in names if n in set(at[hue])}
+        if not of:
+            continue
+        base = max(of.values(), key=len)
+        for name, own in of.items():
+            common = base[base.index.isin(own.index)]
+            if len(common) == len(own) < len(base):
+                by = float(np.mean(scale(base)) - np.mean(scale(common)))
+                rows = at.index[at[hue] == name]
+                moved.loc[rows, value] = (
+                    own.to_numpy() * np.exp(by) if geometric else own.to_numpy() + by
+                )
+    return moved
 
 
 def points(
@@ -180,6 +215,10 @@ def points(
         dodge=dodge if len(here) > 1 else False, err_kws={"linewidth": 1.4}, ax=ax, **looks,
     )  # fmt: skip
     _named(ax, names)
+    shifts = np.linspace(-dodge / 2, dodge / 2, len(here)) if len(here) > 1 else np.zeros(1)
+    shown = runs[runs[hue].isin(here) & runs[x].isin(list(order))]
+    at = shown[x].map([*order].index) + shown[hue].map(dict(zip(here, shifts, strict=True)))
+    _few(ax, shown.assign(place=at.astype(float)), "place", value, hue, looks["palette"])
     return drawn
 
 
@@ -217,6 +256,8 @@ def _few(
     """The runs themselves where there are several, but too few for an interval."""
     count = runs.groupby([hue, x])[value].transform("count")
     few = runs[(count > 1) & (count < ENOUGH_RUNS)]
+    if not few.empty:
+        ax.plot([], [], "_", color=PAPER, markersize=7, label="single runs, where fewer than five")
     for name, part in few.groupby(hue):
         ax.plot(
             part[x], part[value], "_", color=palette[str(name)], markersize=7, alpha=0.6, gid=RUNS
@@ -247,17 +288,21 @@ def paper_band(ax: Axes, low: float, high: float, label: str, *, alpha: float = 
 def log_ticks(ax: Axes, which: Literal["x", "y"] = "y") -> None:
     """A logarithmic axis of values with 1, 2, 5, 10, .. written out.
 
-    Over less than a factor of 4 the ticks are spaced evenly instead, over less than 10 there are 1, 1.5, 2,
-    3, 5, 7, over more than 100 1, 3, 10, ..; over more than 1,000, or below 0.001, they stay powers of ten.
+    Over less than a factor of 1.6 the ticks are spaced evenly instead, over less than 4 there are 1, 1.2, 1.5, 2, ..,
+    over less than 10 1, 1.5, 2, 3, 5, 7, over more than 100 1, 3, 10, ..; over more than 1,000, or below 0.001, they
+    stay powers of ten.
     """
     axis: Any = ax.yaxis if which == "y" else ax.xaxis
     getattr(ax, f"set_{which}scale")("log")
     low, high = axis.get_view_interval()
-    if high / low < 4:
+    if high / low < 1.6:
         axis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
     elif low >= 1e-3 and high / low < 1e3:
         wide = (1.0, 2.0, 5.0) if high / low < 100 else (1.0, 3.0)
-        subs = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if high / low < 10 else wide
+        near = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
+        subs = (
+            near if high / low < 4 else (1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if high / low < 10 else wide
+        )
         axis.set_major_locator(LogLocator(subs=subs))
     else:
         return
