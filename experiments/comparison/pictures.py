@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,10 +27,17 @@ PANELS = 4
 """So many metrics a forest and lines show, and so many policies heat maps."""
 LOG_FROM = 8
 """Ratio of the largest value of a swept key to the least from which on its axis is logarithmic."""
+APART = 0.008
+"""Part of the axis between two lines' marks at one value, so that no interval hides another."""
 
 
-def pictures_of(found: Comparison) -> Iterator[tuple[str, Figure]]:
-    """The pictures that these settings and metrics allow, by name."""
+def pictures_of(
+    found: Comparison, words: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[tuple[str, Figure]]:
+    """The pictures that these settings and metrics allow, by name.
+
+    ``words`` : what lines write in place of a policy, a swept key or one of its values.
+    """
     cells = [labels for labels, _ in by_setting(found.runs, found.settings)]
     swept = [name for name in found.settings if len({labels[name] for labels in cells}) > 1]
     if len(cells) == 1:
@@ -37,7 +45,7 @@ def pictures_of(found: Comparison) -> Iterator[tuple[str, Figure]]:
         if len(found.metrics) > 1:
             yield "front", front(found, cells[0])
     elif len(swept) == 1:
-        yield "lines", lines(found, swept[0])
+        yield "lines", lines(found, swept[0], words)
     elif len(swept) == 2:
         yield "heat", heat_maps(found, swept[0], swept[1])
 
@@ -124,8 +132,11 @@ def _other(metrics: tuple[str, ...]) -> str:
     return next((name for name in metrics[1:] if name.partition("_")[2] != kind), metrics[1])
 
 
-def lines(found: Comparison, key: str) -> Figure:
-    """Metrics over a swept key: a line for each of the policies that are best in the first, with intervals."""
+def lines(found: Comparison, key: str, words: Mapping[str, str] = MappingProxyType({})) -> Figure:
+    """Metrics over a swept key: a line for each of the policies that are best in the first, with intervals.
+
+    ``words`` : see `pictures_of`.
+    """
     first = chosen(found.table, {"metric": found.metrics[0], "minus": ""})
     ranked = order_of(found, {})
     order = ranked[:MOST_LINES]
@@ -133,6 +144,7 @@ def lines(found: Comparison, key: str) -> Figure:
     numeric = all(isinstance(value, int | float) for value in values)
     values = sorted(values) if numeric else values
     metrics = [metric_of(name) for name in found.metrics[:PANELS]]
+    is_log = numeric and min(values) > 0 and max(values) >= LOG_FROM * min(values)
     figure, axes = canvas(1, len(metrics), width=5.6 if len(metrics) > 1 else 6.4, height=4.2)
     for ax, metric in zip(axes, metrics, strict=True):
         table = chosen(found.table, {"metric": metric.name, "minus": ""})
@@ -140,16 +152,21 @@ def lines(found: Comparison, key: str) -> Figure:
         for index, name in enumerate(order):
             part = table[table["policy"] == name]
             part = part.sort_values(key) if numeric else part
-            places = part[key] if numeric else [values.index(value) for value in part[key]]
+            at = np.array(part[key] if numeric else [*map(values.index, part[key])], dtype=float)
+            ends = np.array(
+                [min(values), max(values)] if numeric else [0, len(values) - 1], dtype=float
+            )
+            step = APART * (index - (len(order) - 1) / 2)
+            places = at * (ends[1] / ends[0]) ** step if is_log else at + step * np.ptp(ends)
             drawn = part.rename(columns={"lower": "low", "upper": "high"})
             drawn = drawn.assign(**{c: drawn[c] / by for c in ("mean", "low", "high")})
-            draw_line(ax, places, drawn, name, index)
-        if numeric and min(values) > 0 and max(values) >= LOG_FROM * min(values):
+            draw_line(ax, places, drawn, words.get(name, name), index)
+        if is_log:
             ax.set_xscale("log")
             ax.minorticks_off()
-        ticks = [str(value).replace(":", "\n") for value in values]
+        ticks = [words.get(str(value), str(value)).replace(":", "\n") for value in values]
         ax.set_xticks(values if numeric else range(len(values)), ticks)
-        ax.set_xlabel(key_words(key))
+        ax.set_xlabel(words.get(key) or key_words(key))
         ax.set_ylabel(_title(metric, table, found.currency))
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right center")
     few = "" if len(ranked) <= MOST_LINES else f", the best {MOST_LINES} of {len(ranked)} policies"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from experiments.comparison.answer import words_of
 from experiments.comparison.pictures import pictures_of
+from experiments.pictures.plots import PAPER
 from experiments.report.contents import Claim, Text
 from experiments.report.experiment import Drawn
 from experiments.studies.clusters.questions import PAGE, Question, questions
@@ -18,13 +19,19 @@ SAVES = Path(__file__).with_name("sia.csv")
 
 def _figure(results: Results, question: Question) -> Drawn:
     found = question.found(results)
-    ((_, drawing),) = pictures_of(found)
+    ((_, drawing),) = pictures_of(found, question.words)
+    drawing.suptitle(question.title)
+    if question.mark is not None:
+        for ax in drawing.axes:
+            ax.axvline(question.mark, color=PAPER, linestyle="--", linewidth=1.0)
     means = found.table[found.table["minus"] == ""].drop(columns="minus")
-    return Drawn(drawing, means[means["metric"].isin(question.metrics)])
+    draws = {"draws": int(means["replications"].max())}
+    return Drawn(drawing, means[means["metric"].isin(question.metrics)], draws)
 
 
+BARS = " Bars are intervals of 95 % over {draws} draws of the jobs, which all policies share."
 for _one in questions():
-    PAGE.figure(_one.name, _one.title, _one.caption, question=_one)(_figure)
+    PAGE.figure(_one.name, _one.title, _one.caption + BARS, question=_one)(_figure)
 
 
 @PAGE.text

@@ -36,6 +36,8 @@ class Question(BaseModel):
     metrics : names of ``summary.json``; the first one ranks.
     seeds : how many, at the quick and at the paper's scale.
     jobs : how many at the quick scale; at the paper's, as many as the file has.
+    words : what the picture writes in place of a policy, the swept key or one of its values.
+    mark : a value of the swept key with a dashed line.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -48,6 +50,8 @@ class Question(BaseModel):
     metrics: tuple[str, ...]
     seeds: tuple[int, int]
     jobs: int
+    words: dict[str, str] = {}
+    mark: float | None = None
 
     @property
     def command(self) -> str:
