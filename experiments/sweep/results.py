@@ -161,7 +161,7 @@ class Results:
         return table
 
     def _note(self, *tasks: Task) -> None:
-        seeds = (task.config.get("seed") for task in tasks)
+        seeds = (task.columns().get("seed", task.config.get("seed")) for task in tasks)
         self._read.update(seed for seed in seeds if isinstance(seed, int))
 
 

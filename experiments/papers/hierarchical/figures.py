@@ -87,8 +87,9 @@ MODELS = (
     "figure_2",
     "Figure 2: time and size of one decision",
     "The models as the paper wrote them (5 % gap, HiGHS, stopped at the time limit), and the "
-    "exact pattern form of the same objective solved to 1e-6. Means over decisions, geometric over "
-    "seeds. A ring marks a run of which a decision was stopped at the limit: its time is a lower end.",
+    "exact pattern form of the same objective solved to 1e-6. Exact: all decisions of a run; literal: two decisions a run, "
+    "of those with more jobs than nodes. Means over decisions, geometric over seeds. A ring marks a run of which a decision "
+    "was stopped at the limit, which is of wall time; building the model comes on top.",
 )
 def figure_2(results: Results) -> Drawn:
     runs = results.runs("run_scenario", study="size")
@@ -115,7 +116,10 @@ def figure_2(results: Results) -> Drawn:
         plots.lines(ax, table, "num_nodes", value, "model", names, geometric=True).assign(
             quantity=what
         )
-        for ax, value, what in ((left, "cpu_s", "CPU seconds"), (right, "mean_columns", "columns"))
+        for ax, value, what in (
+            (left, "cpu_s", "CPU time, s"),
+            (right, "mean_columns", "variables"),
+        )
     ]
     stopped = literal[literal["solved_share"] < 1.0]
     left.plot(
@@ -123,9 +127,11 @@ def figure_2(results: Results) -> Drawn:
         color=plots.PAPER, label="stopped at the limit, at least once",
     )  # fmt: skip
     limit_s = LITERAL_LIMIT_S["paper" if results.scale == "paper" else "quick"]
-    left.axhline(limit_s, color="#999999", linestyle=":", label=f"time limit here, {limit_s:g} s")
     seconds, few, many = (PAGE[n].low for n in ("decision-time", "variables", "variables-central"))
-    plots.paper_line(left, seconds, f"paper: {seconds:g} s a controller")
+    is_limit = "; also the limit here" if limit_s == seconds else ""
+    if not is_limit:
+        left.axhline(limit_s, color="#999999", linestyle=":", label=f"limit here, {limit_s:g} s")
+    plots.paper_line(left, seconds, f"paper: {seconds:g} s a controller{is_limit}")
     right.plot(
         [5, 100], [few] * 2, "--", color=plots.PAPER, label=f"paper: {few:,.0f} a controller"
     )
@@ -151,15 +157,18 @@ def figure_2(results: Results) -> Drawn:
     "figure_3",
     "Figure 3: cost against the best heuristic, and against the central model",
     "Left: leasing and tardiness cost of whole runs over that of the best of FIFO, EDF and PS on the "
-    "same jobs; mean and 95 % interval over seeds. Fewer seeds run under the central methods. The "
-    "paper draws the first and third line, without numbers; its saving of {saved} % over the three is in the next figure. Right: "
+    "same jobs; mean and 95 % interval over seeds."
+    + plots.FEWER.format(runs="seeds", base="hierarchical one")
+    + " The paper draws the first and third line, without numbers; its saving of {saved} % over the three is in the next figure. Right: "
     "what the hierarchical method costs more than the central model of 2019, which ends at 40 nodes.",
 )
 def figure_3(results: Results) -> Drawn:
     runs = relative_costs(results)
     figure, (left, right) = plots.canvas(1, 2, height=4.2)
     names = {method: LABELS[method] for method in (*METHODS, *HEURISTICS)}
-    table = plots.lines(left, runs, "num_nodes", "relative", "method", names, dashed=HEURISTICS)
+    table = plots.lines(
+        left, runs, "num_nodes", "relative", "method", names, dashed=HEURISTICS, pair="seed"
+    )
     wide = runs.pivot(index=["num_nodes", "seed"], columns="method", values="total_cost")
     over = 100 * (wide["hierarchical"] / wide["central-2019"] - 1).dropna()
     percent = over.rename("percent").reset_index().assign(method="hierarchical")
@@ -169,11 +178,12 @@ def figure_3(results: Results) -> Drawn:
     right.axhline(0.0, color=plots.PAPER, linewidth=0.8)
     left.set(ylabel="total cost / cost of the best heuristic")
     left.set_ylim(0, 1.1 * float(np.nanmax(table[["mean", "high"]])))
-    right.set(ylabel="cost over the central 2019 model, %")
+    right.set(ylabel="cost over the central 2019 model's\non the same jobs, %")
     for ax, shown in ((left, runs), (right, percent)):
         ax.set(xlabel="nodes N (J = 10 N jobs)", xticks=sorted(set(shown["num_nodes"])))
     plots.legends_below(figure, left, right, (2, 1))
-    data = pd.concat([table, above.assign(method="hierarchical over central-2019, %")])
+    table = table.assign(quantity="over the best heuristic, ratio")
+    data = pd.concat([table, above.assign(quantity="over the central 2019 model, %")])
     return Drawn(figure, data, {"saved": PAGE["saving-abstract"].printed})
 
 
@@ -191,13 +201,12 @@ def figure_savings(results: Results) -> Drawn:
     rows = []
     for ax, (law, table) in zip(axes, tables.items(), strict=True):
         rows.append(plots.lines(ax, table, "num_nodes", "saving", "method", OVER).assign(due=law))
-        for name, where, alpha in (
-            ("conclusions", "conclusions", 0.12),
-            ("abstract", "abstract", 0.25),
-        ):
-            saved = PAGE[f"saving-{name}"]
-            label = f"paper, {where}: {saved.low:g}-{saved.high:g} %"
-            plots.paper_band(ax, saved.low, saved.high, label, alpha=alpha)
+        inner, outer = PAGE["saving-abstract"], PAGE["saving-conclusions"]
+        label = f"paper, abstract: {inner.low:g}-{inner.high:g} %"
+        plots.paper_band(ax, inner.low, inner.high, label, alpha=0.3)
+        label = f"paper, conclusions: {outer.low:g}-{outer.high:g} %"
+        plots.paper_band(ax, outer.low, inner.low, label)
+        plots.paper_band(ax, inner.high, outer.high, "")
         ax.set(xlabel="nodes N", title=DUE_LAWS[law])
     least = min(float(table["saving"].min()) for table in tables.values())
     axes[0].set(ylim=(min(0.0, 1.1 * least), 102), xticks=sizes)
@@ -210,8 +219,9 @@ def figure_savings(results: Results) -> Drawn:
     "variants",
     "What the readings of the setup change ({num_nodes} nodes, {jobs} jobs)",
     "The printed setup and the released data differ in the law of the arrival gaps, the size of "
-    "the tardiness weights, the due dates and the periodic decisions; each difference alone, and all "
-    "together. Two more show what wrong predictions of the execution times do.",
+    "the tardiness weights, the due dates and the periodic decisions; each difference alone. 'All as released' has the released "
+    "arrivals and weights and no H, with the printed due dates. Others show times from published throughput, and what wrong "
+    "predictions of the execution times do.",
 )
 def variants(results: Results) -> Drawn:
     table = variant_savings(results)
@@ -246,7 +256,7 @@ SERVICES = {
     "come and finish. Where H ends at each full hour all controllers ask at once, so requests come in "
     "batches and wait longer than Poisson requests of the same rate; where it counts from a "
     "controller's last decision, as in the authors' program, they spread. The whole system has three "
-    "runs, too few for an interval.",
+    "runs, whose intervals are in the rows alone. The axes of the panels differ.",
 )
 def server(results: Results) -> Drawn:
     table = _response_times(results.runs("run_queue"), results.runs("run_server"))
@@ -264,15 +274,15 @@ def server(results: Results) -> Drawn:
             plots.draw_line(ax, x, part, source, index, linestyle="none")
             for at, mean in zip(x, part["mean"], strict=True):
                 ax.annotate(
-                    f"{mean:.3g}", (at, mean), (5, 0), textcoords="offset points", va="center",
+                    f"{mean:.1f}", (at, mean), (5, 0), textcoords="offset points", va="center",
                     fontsize=8, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4},
                 )  # fmt: skip
         ax.set_xticks(range(len(services)), [SERVICES[service] for service in services])
-        ax.set(xlabel="time of a decision", xlim=(-0.5, len(services) - 0.4))
+        ax.set(xlabel="time of a decision", ylabel="mean response time, s")
+        ax.set_xlim(-0.5, len(services) - 0.4)
         plots.log_ticks(ax)
     paper_s = PAGE["response-time"].low
     plots.paper_line(axes[0], paper_s, f"paper: {paper_s:g} s")
-    axes[0].set_ylabel("mean response time, s")
     plots.legend_below(figure, axes[0], 3)
     return Drawn(figure, table)
 
@@ -306,7 +316,7 @@ def _estimate_row(service: str, source: str, runs: pd.DataFrame, value: str) -> 
     "How many optimization servers K controllers need",
     "Least number with a mean response time of at most 50 s, a limit of ours, when every submission and "
     "every completion asks for a decision (2 N / 45,000 s). Exponential: exact (M/M/c); the others "
-    "approximate (Allen-Cunneen). Laws that need the same servers at every size share a line.",
+    "approximate (Allen-Cunneen), at the sizes marked.",
 )
 def servers_needed(_: Results) -> Drawn:
     laws = {
@@ -325,8 +335,8 @@ def servers_needed(_: Results) -> Drawn:
     figure, (ax,) = plots.canvas(width=7.0, height=3.8)
     for index, (servers, names) in enumerate(alike.items()):
         ax.plot(
-            table["num_nodes"].unique(), servers, "-", label=" and ".join(names),
-            color=plots.PALETTE[index], linewidth=6 - 2 * index,
+            table["num_nodes"].unique(), servers, "o:", label=" and ".join(names),
+            color=plots.PALETTE[index], linewidth=1, markersize=9 - 2 * index,
         )  # fmt: skip
     ax.plot(
         [100], [PAGE["servers"].low], "*", color=plots.PAPER, markerfacecolor="none",

@@ -269,7 +269,7 @@ def _bridge_panel(ax: Axes, ratios: pd.DataFrame, what: str) -> list[pd.DataFram
     "configuration of its own, GPUs paid by the piece, whole VMs without limit, or the same N VMs; chosen "
     "for mean response time within the MILP's leasing cost (where that can be kept), or for the job's own "
     "leasing and tardiness cost. Geometric "
-    "means, 95 % intervals over seeds. Of lines that lie on each other the last in the legend is on top.",
+    "means, 95 % intervals over seeds; the axes of the panels differ. Of lines that lie on each other the last in the legend is on top.",
 )
 def _bridge(results: Results) -> Drawn:
     ratios = bridge_ratios(results)

@@ -26,14 +26,14 @@ NAMES = {
 COLOURS = {name: PALETTE[i] for i, name in enumerate(NAMES)}
 LOAD = "jobs per hour (for 128 GPUs)"
 AVERAGES = (
-    " Averages over {windows}: intervals are of 95 % and wide because traces differ from seed to seed; "
-    "all mechanisms meet the same traces."
+    " Averages over {windows}; intervals of 95 % are wide because traces differ from seed to seed."
+    + plots.FEWER.format(runs="seeds", base="mechanism with the most")
 )
 
 
 def load_panel(ax: Axes, table: Table, title: str) -> Table:
     """Average JCT over load, a line for each mechanism."""
-    drawn = plots.lines(ax, table, "load", "mean_jct_h", "mechanism", NAMES)
+    drawn = plots.lines(ax, table, "load", "mean_jct_h", "mechanism", NAMES, pair="seed")
     over_load(ax, drawn, "average JCT, h", title)
     return drawn
 
@@ -73,14 +73,18 @@ def note(ax: Axes, text: str) -> None:
     ax.text(0.02, 0.98, text, transform=ax.transAxes, va="top", fontsize=8, color=PAPER)
 
 
-def stars(ax: Axes, x: Sequence[float], values: Sequence[float], label: str) -> None:
-    """Values of the authors' own draw, with their numbers."""
+def stars(
+    ax: Axes, x: Sequence[float], values: Sequence[float], label: str, words: Sequence[str] = ()
+) -> None:
+    """Values of the authors' own draw, with their numbers; ``words`` before each of up to three at one ``x``."""
     ax.plot(x, values, "*", color=PALETTE[5], markeredgecolor="black", markersize=12, label=label)
-    for at, value in zip(x, values, strict=True):
-        ax.annotate(
-            f"{value:.3g}", (at, value), (-8, 0), textcoords="offset points", ha="right", va="center",
-            fontsize=8,
-        )  # fmt: skip
+    for i, (at, value) in enumerate(zip(x, values, strict=True)):
+        text, place = f"{value:.3g}", {"xytext": (-18.0, 0.0), "va": "center", "ha": "right"}
+        if words:
+            text = f"{words[i]} {text}"
+            place = {"xytext": (8.0, 0.0), "va": ("center", "bottom", "top")[i], "ha": "left"}
+        options: dict[str, Any] = {"textcoords": "offset points", "fontsize": 8, **place}
+        ax.annotate(text, (at, value), **options)
 
 
 def marks(ax: Axes, at: Sequence[float], names: Sequence[str], *, beside: bool = False) -> None:
@@ -89,7 +93,7 @@ def marks(ax: Axes, at: Sequence[float], names: Sequence[str], *, beside: bool =
         value = PAGE[name].low
         place: dict[str, Any] = {"xy": (x, value), "xytext": (0, 3), "ha": "center"}
         if beside:
-            place = {"xy": (x + 0.15, value), "xytext": (2, 0), "va": "center"}
+            place = {"xy": (x + 0.15, value), "xytext": (5, 0), "va": "center"}
         ax.hlines(value, x - 0.15, x + 0.15, color=PAPER, linewidth=2.2)
         ax.annotate(f"{value:g}", **place, textcoords="offset points", fontsize=8, color=PAPER)
     ax.plot([], [], color=PAPER, linewidth=2.2, label="paper")

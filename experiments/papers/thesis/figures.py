@@ -62,6 +62,7 @@ OVER_TRACES = (
     "The seeds are those of the random methods on each trace."
 )
 """Basis of the intervals of a figure, in words."""
+FEWER = plots.FEWER.format(runs="traces", base="method with the most")
 GAP = "mean time between submissions x N, s"
 
 
@@ -74,6 +75,7 @@ def _by_law(
     log: bool = False,
     sharey: bool = True,
     rows: int = 1,
+    pair: str = "",
 ) -> tuple[Drawn, list[Any]]:
     """A panel for each law of due dates, and its axes; ``labels`` of x and y. Further ``rows`` of panels stay empty."""
     share: Any = "row" if sharey else False
@@ -81,7 +83,7 @@ def _by_law(
     names = {method: LABELS[method] for method in methods}
     found = []
     for ax, (due, table) in zip(axes[:2], tables.items(), strict=True):
-        drawn = plots.lines(ax, table, x, value, "method", names, geometric=log)
+        drawn = plots.lines(ax, table, x, value, "method", names, geometric=log, pair=pair)
         found.append(drawn.assign(due=due))
         ax.set(xlabel=labels[0], ylabel=labels[1], title=DUE_LAWS[due])
         if sharey:
@@ -119,14 +121,17 @@ def _trace_means(results: Results, study: str, value: str) -> dict[str, pd.DataF
     "Figure 4.2: hierarchical model and randomised greedy",
     "Total cost against the mean time between submissions, below over that of the exact model on the same jobs. The hierarchical "
     "method solves its MILP exactly here, which the thesis could not, or stops at a gap of 5 %; geometric means over traces, of "
-    "each the mean over random seeds. Shaded: within {near:.0f} %, as the thesis's costs are 'almost the same'."
+    "each the mean over random seeds. Shaded: within {near:.0f} %, our measure of the thesis's 'almost the same'."
+    + FEWER
     + OVER_TRACES,
 )
 def figure_4_2(results: Results) -> Drawn:
     methods = (*MODELS, "randomised-greedy", "randomised-all", "greedy")
     runs = _trace_means(results, "gap", "total_cost")
     labels = (GAP, "total cost, $")
-    drawn, axes = _by_law(runs, "mean_gap_s", methods, "total_cost", labels, log=True, rows=2)
+    drawn, axes = _by_law(
+        runs, "mean_gap_s", methods, "total_cost", labels, log=True, rows=2, pair="trace"
+    )
     plots.log_ticks(axes[0])
     near, names, rows = PAGE["almost-equal"].margin or 0.0, {m: LABELS[m] for m in methods}, []
     for above, ax, (due, table) in zip(axes[:2], axes[2:], runs.items(), strict=True):
@@ -139,7 +144,11 @@ def figure_4_2(results: Results) -> Drawn:
         ratio = wide.div(wide[MODELS[0]], axis=0).reset_index()
         ratio = ratio.melt(KEYS[1:], var_name="method", value_name="ratio").dropna()
         ax.axhspan(
-            1 - near, 1 + near, color=plots.PAPER, alpha=0.2, label="thesis: almost the same"
+            1 - near,
+            1 + near,
+            color=plots.PAPER,
+            alpha=0.2,
+            label=f"thesis: almost the same (ours: within {100 * near:.0f} %)",
         )
         below = plots.lines(ax, ratio, "mean_gap_s", "ratio", "method", names, geometric=True)
         rows.append(below.assign(due=due, over=MODELS[0]))
@@ -156,13 +165,13 @@ def figure_4_2(results: Results) -> Drawn:
     "figure_4_3",
     "Figure 4.3: gain over EDF",
     "Above: share of EDF's total cost that each method saves on the same jobs, mean over traces. Below: of the greedy's. The "
-    "variants of ours run under the first law alone." + OVER_TRACES,
+    "variants of ours run under the first law alone." + FEWER + OVER_TRACES,
 )
 def figure_4_3(results: Results) -> Drawn:
     over_edf = _gains_by_law(results, "gap", "edf", CENTRAL)
     over_greedy = _gains_by_law(results, "gap", "greedy", ("randomised-greedy",))
     labels = (GAP, "gain over EDF, %")
-    drawn, axes = _by_law(over_edf, "mean_gap_s", CENTRAL, "gain", labels, rows=2)
+    drawn, axes = _by_law(over_edf, "mean_gap_s", CENTRAL, "gain", labels, rows=2, pair="trace")
     names = {method: LABELS[method] for method in CENTRAL}
     rows = []
     for above, ax, (due, table) in zip(axes[:2], axes[2:], over_greedy.items(), strict=True):
@@ -192,8 +201,12 @@ def figure_4_4(results: Results) -> Drawn:
     far = "randomised-all"
     methods = tuple(method for method in CENTRAL[1:] if method != far)
     tables = _gains_by_law(results, "size", "greedy", methods)
-    below = gains(results, "size", "greedy", (far,)).groupby("num_nodes")["gain"].mean()
-    listed = ", ".join(f"{gain:.0f} % at {n} nodes" for n, gain in below.items())
+    below = plots.by_hue(
+        gains(results, "size", "greedy", (far,)), "num_nodes", "gain", "method", (far,)
+    )
+    listed = ", ".join(
+        f"{gain:.0f} % at {n} nodes" for n, gain in below.set_index("num_nodes")["mean"].items()
+    )
     labels = ("nodes N", "gain over the greedy, %")
     drawn, axes = _by_law(tables, "num_nodes", methods, "gain", labels)
     printed = PAGE["gain.rg-by-size"].low
@@ -201,7 +214,8 @@ def figure_4_4(results: Results) -> Drawn:
         plots.paper_line(ax, printed, f"thesis: RG {printed:g} %")
         ax.axhline(0.0, color=plots.PAPER, linewidth=0.8)
     plots.legend_below(axes[0].figure, axes[0], 4)
-    return replace(drawn, words={**drawn.words, "all": listed})
+    data = pd.concat([drawn.data, below.assign(due=next(iter(DUE_LAWS)))])
+    return replace(drawn, data=data, words={**drawn.words, "all": listed})
 
 
 @PAGE.figure(
@@ -224,7 +238,8 @@ def figure_4_5(results: Results) -> Drawn:
     "figure_4_6",
     "Figure 4.6: hierarchical against central",
     "Total cost over that of the central randomised greedy, on a logarithmic axis, of methods that split the "
-    "nodes among controllers of five; geometric means, and the axes of the two panels differ. The thesis's loss is a "
+    "nodes among controllers of five; geometric means, where the rows have arithmetic means of gains in per cent. The axes "
+    "of the two panels differ. The thesis's loss is a "
     f"cost of {1 - PAGE['gain.hierarchical'].low / 100:g} times. Sizes up to {SMALL_UP_TO} nodes and above (shaded) have rows "
     "of their own in the table of claims; the figure proxies shows at how many decisions the "
     "randomised greedy improves on the greedy's plan." + OVER_TRACES,
@@ -247,7 +262,8 @@ def figure_4_6(results: Results) -> Drawn:
         plots.log_ticks(ax)
         if part["num_nodes"].max() > SMALL_UP_TO:
             ends = SMALL_UP_TO + 5, part["num_nodes"].max() + 3
-            ax.axvspan(*ends, color=plots.PAPER, alpha=0.08)
+            label = f"above {SMALL_UP_TO} nodes: a row of its own"
+            ax.axvspan(*ends, color=plots.PAPER, alpha=0.08, label=label)
     plots.legend_below(axes[0].figure, axes[0], 3)
     return drawn
 
@@ -256,7 +272,7 @@ def figure_4_6(results: Results) -> Drawn:
     "proxies",
     "How often the randomised greedy improves on the greedy's plan",
     "At every decision of runs of RG, both plan the same jobs: the share of decisions at which RG's "
-    "plan has the lower proxy objective. Means and intervals over traces; 30,000 s / N between "
+    "plan has the lower proxy objective. Means over traces, each trace as a dash; 30,000 s / N between "
     "submissions.",
 )
 def proxies(results: Results) -> Drawn:
@@ -283,7 +299,8 @@ def proxies(results: Results) -> Drawn:
     "decisions",
     "CPU time of a decision by size",
     "One decision with all 10 N jobs in the queue, 1,000 iterations, one thread, compiled code "
-    "already loaded. Stars: the thesis's averages at 100 nodes, that of local search inside that of RG.",
+    "already loaded; geometric means, and the axes of the panels differ. Stars: the thesis's averages for all instances up to 100 "
+    "nodes, whose sizes it does not print; that of local search lies inside that of RG.",
 )
 def decisions(results: Results) -> Drawn:
     runs = results.runs("run_decision")
@@ -300,7 +317,7 @@ def decisions(results: Results) -> Drawn:
         line = plots.lines(ax, long, "num_nodes", "cpu_s", "method", names, geometric=True)
         rows.append(line.assign(homogeneous=homogeneous))
         for index, method in enumerate(methods):
-            if f"call-time.{method}" in PAGE.numbers:
+            if f"call-time.{method}" in PAGE.numbers and not homogeneous:
                 printed_s = PAGE[f"call-time.{method}"].low
                 ax.plot(
                     [100], [printed_s], "*", color=plots.PALETTE[index], markerfacecolor="none",

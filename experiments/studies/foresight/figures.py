@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from simulator.statistics import Estimate
 
 METHODS = ("foresight", *RIVALS)
+KINDS = (
+    " Kinds of instances: 2021 and 2020 are the laws of the authors' generators (2021 overloaded with tight due dates, 2020 loose), "
+    "hierarchical that of the paper; andreas-1 and -2 are the scenarios of ANDREAS, energy is the first at its high rate. N is the "
+    "number of nodes, K that of controllers."
+)
 WIDE = 5.0
 """Ratio of the largest value to the least from which on an axis is logarithmic."""
 
@@ -34,8 +39,8 @@ WIDE = 5.0
 @PAGE.figure(
     "methods",
     "Beyond the papers: every method over the lower bound",
-    "Geometric means over the same instances. The dashed line is what no schedule can be "
-    "cheaper than. A part of the distance is the bound's own weakness.",
+    "Geometric means over the same instances, {least} to {most} a family, with 95 % intervals. The dashed line is what no "
+    "schedule can be cheaper than. A part of the distance is the bound's own weakness." + KINDS,
 )
 def _methods(results: Results) -> Drawn:
     """Every method over the bound, by family."""
@@ -49,10 +54,12 @@ def _methods(results: Results) -> Drawn:
         for y, name in enumerate(names):
             part = wide.xs(name, level="family")
             mean = geometric(part[method] / part["bound"])
-            rows.append((name, method, mean.mean, mean.lower, mean.upper, len(part)))
-            ax.plot(
-                mean.mean, y + 0.12 * (i - 3), MARKERS[i], color=PALETTE[i],
-                markersize=8 if i == 0 else 5.5, label=method if not y else None,
+            low = max(mean.lower, 1.0)  # no schedule is below the bound
+            rows.append((name, method, mean.mean, low, mean.upper, len(part)))
+            ax.errorbar(
+                mean.mean, y + 0.12 * (i - 3), xerr=[[mean.mean - low], [mean.upper - mean.mean]],
+                fmt=MARKERS[i], color=PALETTE[i], markersize=8 if i == 0 else 5.5, elinewidth=0.9,
+                label=method if not y else None,
             )  # fmt: skip
     ax.axvline(1.0, color=PAPER, linestyle="--", linewidth=1.2, label="lower bound")
     log_ticks(ax, "x")
@@ -62,7 +69,8 @@ def _methods(results: Results) -> Drawn:
     ax.set_xlabel("total cost over the best lower bound, geometric mean")
     legend_below(drawing, ax, 4)
     table = pd.DataFrame(rows, columns=["family", "method", "mean", "low", "high", "instances"])
-    return Drawn(drawing, table)
+    counts = {"least": table["instances"].min(), "most": table["instances"].max()}
+    return Drawn(drawing, table, counts)
 
 
 def _stripes(ax: Axes, rows: int) -> None:
@@ -78,9 +86,11 @@ def _written(e: Estimate) -> str:
     return mean if e.n < ENOUGH else f"{mean} ({low} to {high})"
 
 
-def _bars(rows: list[tuple[str, pd.Series]], label: str) -> tuple[Drawing, pd.DataFrame]:
-    """Every instance, geometric means, and intervals where there are enough instances, one a row;
-    a line at 1."""
+def _bars(rows: list[tuple[str, pd.Series]], label: str, what: str) -> tuple[Drawing, pd.DataFrame]:
+    """Every instance, geometric means, and intervals where there are enough instances, one a row; a line at 1.
+
+    ``label`` is that of the values, ``what`` says what a row is.
+    """
     means = [geometric(values) for _, values in rows]
     table = pd.DataFrame(
         [(row[0], e.mean, e.lower, e.upper, e.n) for row, e in zip(rows, means, strict=True)],
@@ -105,7 +115,7 @@ def _bars(rows: list[tuple[str, pd.Series]], label: str) -> tuple[Drawing, pd.Da
     found = pd.concat([values for _, values in rows])
     if found.max() > WIDE * found.min():  # a narrow logarithmic axis is as good as a linear one
         log_ticks(ax, "x")
-    ax.set_ylabel("(number of instances)")
+    ax.set_ylabel(f"{what} (number of instances)")
     ax.set_yticks(y, [f"{r[0]} ({len(r[1])})" for r in rows])
     ax.set_ylim(len(rows) - 0.5, -0.5)
     beside: dict[str, Any] = {
@@ -125,7 +135,7 @@ def _bars(rows: list[tuple[str, pd.Series]], label: str) -> tuple[Drawing, pd.Da
     "parts",
     "Beyond the papers: foresight without one of its parts",
     "Right of the dashed line the part pays. Number of instances in brackets; intervals from five "
-    "instances on.",
+    "instances on. docs/foresight.md explains the parts and their signs, c and eta." + KINDS,
 )
 def _parts(results: Results) -> Drawn:
     """Value of each part."""
@@ -136,15 +146,19 @@ def _parts(results: Results) -> Drawn:
         (f"{part}: {FAMILIES[str(family)].label}", of["ratio"])
         for (part, family), of in table.groupby(["without", "family"], sort=True)
     ]
-    return Drawn(*_bars(rows, "cost without the part over cost with it"))
+    return Drawn(
+        *_bars(
+            rows, "cost without the part over cost with it", "what is changed: kind of instances"
+        )
+    )
 
 
 @PAGE.figure(
     "haste",
     "Beyond the papers: what shorter completion times cost",
     "Four servers of eight GPUs, leased to the end of the last job, load 0.8: geometric means over the same "
-    "instances, relative to the greedy (1, 1). Lower and further left is better. The line is foresight at several "
-    "values of its option haste.",
+    "{instances} instances, too few for an interval that says much, relative to the greedy (1, 1). Lower and further left is "
+    "better. The line is foresight with haste {values}." + KINDS,
 )
 def _haste(results: Results) -> Drawn:
     """Cost and completion time of foresight's values of haste, and of other policies."""
@@ -158,9 +172,10 @@ def _haste(results: Results) -> Drawn:
             ours["mean_jct_s"], ours["total_cost"], f"{MARKERS[0]}-", color=PALETTE[0],
             label="foresight",
         )  # fmt: skip
-        for method in ("haste 0", "haste 1"):
+        for method, place in (("haste 0", (9, 3)), ("haste 1", (6, -13))):
             at = ours.loc[method, ["mean_jct_s", "total_cost"]]
-            ax.annotate(method, at, xytext=(0, 8), textcoords="offset points", ha="center")
+            ax.annotate(method, at, xytext=place, textcoords="offset points")
+        ax.margins(x=0.2, y=0.1)
         for i, (method, row) in enumerate(means.drop(ours.index).iterrows(), start=1):
             ax.plot(
                 row["mean_jct_s"], row["total_cost"], MARKERS[i], color=PALETTE[i], label=method,
@@ -172,7 +187,9 @@ def _haste(results: Results) -> Drawn:
         ax.set_xlabel("mean completion time over the greedy's")
         ax.set_ylabel("total cost over the greedy's")
     legend_below(drawing, panels[0], 7)
-    return Drawn(drawing, table)
+    values = sorted({float(m.partition(" ")[2]) for m in table["method"] if m.startswith("haste ")})
+    listed = ", ".join(f"{value:g}" for value in values)
+    return Drawn(drawing, table, {"values": listed, "instances": int(table["instances"].max())})
 
 
 @PAGE.figure(
@@ -189,4 +206,6 @@ def _when(results: Results) -> Drawn:
     if not found:
         raise NoRuns("no finished run of this figure")
     rows = [(f"{condition}: {word}", values) for condition, word, values, _ in found]
-    return Drawn(*_bars(rows, "cost of foresight over the best rival of each instance"))
+    return Drawn(
+        *_bars(rows, "cost of foresight over the best rival of each instance", "condition")
+    )

@@ -56,12 +56,14 @@ def figure_filling(results: Results) -> Drawn:
         points["theory"] = mm1_mean_number_at(rate_per_s(load), SERVICE_S, FILLING_S)
         hours = points["time_s"] / 3600
         draw_formula(ax, hours, points["mean"], f"mean of {paths['run'].nunique()} runs", index)
-        ax.fill_between(hours, points["low"], points["high"], color=PALETTE[index], alpha=0.25)
-        ax.plot(hours, points["theory"], color=PAPER, label="Kolmogorov's equations")
+        ax.fill_between(
+            hours, points["low"], points["high"], color=PALETTE[index], alpha=0.25, label="its interval of 95 %"
+        )  # fmt: skip
+        ax.plot(hours, points["theory"], color=PAPER, linestyle=":", label="Kolmogorov's equations")
         if load < 1:
             ax.axhline(load / (1 - load), color=PAPER, linestyle="--", label="in the long run")
         ax.set(xlabel="time, h", ylabel="jobs in the system", title=f"load {load:g}")
-        ax.set_ylim(0, 1.5 * ax.get_ylim()[1])
+        ax.set_ylim(0, 1.6 * ax.get_ylim()[1])
         ax.legend(loc="upper left")
         parts.append(points.assign(load=load))
     return Drawn(figure, pd.concat(parts))
