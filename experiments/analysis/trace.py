@@ -67,7 +67,7 @@ def read_trace(
 
     Parameters
     ----------
-    settings : ``workload.KEY=VALUE`` each, as of `schedlab run`.
+    settings : ``workload.KEY=VALUE`` each, as of `schedlab run`; not ``workload.path``.
 
     Raises
     ------
@@ -82,11 +82,10 @@ def read_trace(
     table = table_for(path, kind)
     keys: dict[str, Any] = {"workload": {"path": str(path)}}
     for setting in settings:
+        key = setting.partition("=")[0].strip()
+        if not key.startswith("workload.") or key == "workload.path":
+            raise InputError(f"--set {setting!r}: expected workload.KEY=VALUE, of any key but path")
         set_key(keys, setting)
-        if len(keys) > 1:
-            raise InputError(
-                f"--set {setting!r}: expected workload.KEY=VALUE, a trace has no other table"
-            )
     if settings:
         table = validated(type(table), keys["workload"], str(path))
     made = table.make(Setting())

@@ -19,10 +19,15 @@ if TYPE_CHECKING:
     from experiments.comparison.answer import Comparison
     from experiments.scenario.schema import Scenario
 
-SHIFTS = {"s": (3600.0, "1 h"), "share": (0.01, "1 %")}
-"""By unit, else 1: what is added to both values of all ratios where the base of a draw is below a hundredth of it.
+SHIFTS = {
+    "wait": (3600.0, "1 h"),
+    "_ratio": (0.01, "1 %"),
+    "late": (1.0, "1"),
+    "tardiness": (1.0, "1"),
+}
+"""What is added to both values of a ratio, by a part of the metric's name: of those that can be 0 alone.
 
-Example: a draw in which the best policy makes jobs wait for 0 s would rule the mean alone.
+Example: a draw in which the best policy makes jobs wait for 0 s would rule the mean.
 """
 
 RANKS = {"rank": "rank", "lower": "rank_lower", "upper": "rank_upper"}
@@ -68,11 +73,8 @@ def standing(found: Comparison, task: Task, bounds: pd.DataFrame) -> pd.DataFram
         if metric in bounds:
             seeds = values.index.get_level_values("seed")
             base, said = bounds[metric].reindex(seeds).set_axis(values.index), "lower bound"
-        shift, added = SHIFTS.get(metric_of(metric).unit, (1.0, "1"))
-        if base.min() < shift / 100:
-            said += f", {added} added to both"
-        else:
-            shift = 0.0
+        shift, added = next((of for part, of in SHIFTS.items() if part in metric), (0.0, ""))
+        said += f", {added} added to both" if added else ""
         logs = (values + shift).div(base + shift, axis="index").transform(np.log)
         logs = -logs if more else logs
         ranks = {row["policy"]: row for row in ranked(logs.dropna(axis="columns"))}

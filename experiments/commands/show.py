@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from experiments.commands.options import Settings, Where, in_words
+from experiments.commands.options import Where, in_words
 
 app = typer.Typer(
     help="Look at a run, or at a trace: gantt, replay, explain, jobs, trace.", no_args_is_help=True
@@ -137,7 +137,14 @@ def trace(
     gpus_per_node: Annotated[
         int, typer.Option("--gpus", min=1, max=10_000, help="GPUs of each of these nodes.")
     ] = 8,
-    settings: Settings = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Another value of a key of [workload], e.g. workload.columns.duration_s=Runtime. More than once.",
+        ),
+    ] = None,
     out: Annotated[
         Path, typer.Option(help="Picture to write: PNG, SVG or PDF. Default: trace.png.")
     ] = Path("trace.png"),

@@ -197,12 +197,14 @@ def _made(
         for cell in cells
         for entrant in cell.field.entrants
     ]
-    # A metric that no list names may be a mistake: one run tells it before the others are made.
-    alone = 1 if any(name not in METRICS for name in plan.metrics) else len(first)
-    made: Made = []
-    for orders in (first[:alone], first[alone:]):
-        made += zip(orders, runs.all_of(orders), strict=True)
-        _check_metrics(plan, made)
+    # A metric that no list names may be a mistake: one run a setting tells it before the others are made.
+    doubted = any(name not in METRICS for name in plan.metrics)
+    tried = [*{id(order.setting): order for order in first}.values()] if doubted else []
+    made = [*zip(tried, runs.all_of(tried), strict=True)]
+    _check_metrics(plan, cells, made)
+    rest = [order for order in first if not any(order is one for one in tried)]
+    made += zip(rest, runs.all_of(rest), strict=True)
+    _check_metrics(plan, cells, made)
     excluded += [
         (dict(order.setting), Excluded(order.entrant.policy, ran.error))
         for order, ran in made if ran.error
@@ -291,14 +293,16 @@ def _needed(made: Made, metric: str, precision: float) -> int:
     return max(enough, default=0)
 
 
-def _check_metrics(plan: Plan, made: Made) -> None:
-    """Raise InputError where a metric that was asked for is in none of the runs."""
-    numbers = list(dict.fromkeys(name for _, ran in made for name in ran.numbers))
-    for name in plan.metrics:
-        if numbers and name not in numbers:
-            raise InputError(
-                f"{plan.option}: got {name!r}, {meant(name, numbers, 'in summary.json')}"
-            )
+def _check_metrics(plan: Plan, cells: Sequence[Cell], made: Made) -> None:
+    """Raise InputError where a metric that was asked for is in none of the finished runs of a setting."""
+    for cell in cells:
+        runs = [ran.numbers for order, ran in made if order.setting is cell.labels and ran.numbers]
+        known = list(dict.fromkeys(name for numbers in runs for name in numbers))
+        where = f" of {', '.join(map(str, cell.labels.values()))}" if len(cells) > 1 else ""
+        for name in plan.metrics:
+            if known and name not in known:
+                told = meant(name, known, f"in summary.json{where}")
+                raise InputError(f"{plan.option}: got {name!r}, {told}")
 
 
 def _metrics(plan: Plan, table: pd.DataFrame, labels: Sequence[str]) -> list[str]:

@@ -144,7 +144,8 @@ def lines(found: Comparison, key: str, words: Mapping[str, str] = MappingProxyTy
     numeric = all(isinstance(value, int | float) for value in values)
     values = sorted(values) if numeric else values
     metrics = [metric_of(name) for name in found.metrics[:PANELS]]
-    is_log = numeric and min(values) > 0 and max(values) >= LOG_FROM * min(values)
+    low, high = (min(values), max(values)) if numeric else (0, len(values) - 1)
+    is_log = numeric and low > 0 and high >= LOG_FROM * low
     figure, axes = canvas(1, len(metrics), width=5.6 if len(metrics) > 1 else 6.4, height=4.2)
     for ax, metric in zip(axes, metrics, strict=True):
         table = chosen(found.table, {"metric": metric.name, "minus": ""})
@@ -153,11 +154,8 @@ def lines(found: Comparison, key: str, words: Mapping[str, str] = MappingProxyTy
             part = table[table["policy"] == name]
             part = part.sort_values(key) if numeric else part
             at = np.array(part[key] if numeric else [*map(values.index, part[key])], dtype=float)
-            ends = np.array(
-                [min(values), max(values)] if numeric else [0, len(values) - 1], dtype=float
-            )
             step = APART * (index - (len(order) - 1) / 2)
-            places = at * (ends[1] / ends[0]) ** step if is_log else at + step * np.ptp(ends)
+            places = at * (high / low) ** step if is_log else at + step * (high - low)
             drawn = part.rename(columns={"lower": "low", "upper": "high"})
             drawn = drawn.assign(**{c: drawn[c] / by for c in ("mean", "low", "high")})
             draw_line(ax, places, drawn, words.get(name, name), index)

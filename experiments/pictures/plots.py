@@ -142,9 +142,13 @@ def lines(
     dashed : which of them are dotted lines.
     pair : column that names the jobs of a run, its seed; see `on_all_runs`. Empty: runs as they are.
     """
+    given = runs
     if pair:
         runs = on_all_runs(runs, x, value, hue, names, pair, geometric)
     drawn = by_hue(runs, x, value, hue, names, geometric=geometric)
+    if pair:
+        drawn = drawn.join(runs.groupby([hue, x])["moved_by"].first(), on=[hue, x])
+        given = given[(runs["moved_by"] == (1.0 if geometric else 0.0)).to_numpy()]
     here = list(dict.fromkeys(drawn[hue]))
     looks = _looks(names, geometric)
     shown = runs[runs[hue].isin(here)]
@@ -154,38 +158,44 @@ def lines(
         err_style="bars", err_kws={"capsize": 2.5}, markeredgewidth=0, ax=ax, **looks,
     )  # fmt: skip
     _named(ax, names)
-    _few(ax, shown, x, value, hue, looks["palette"])
+    _few(ax, given[given[hue].isin(here)], x, value, hue, looks["palette"])
     return drawn
 
 
-FEWER = " A method with fewer {runs} stands where its mean difference to the {base} on the same {runs} puts it."
+FEWER = (
+    " A method with fewer than five {runs} has no interval, and stands where its mean difference to the {base} on the same {runs} "
+    "puts it (moved_by in the file)."
+)
 """What `on_all_runs` does, for captions."""
 
 
 def on_all_runs(
     runs: DataFrame, x: str, value: str, hue: str, names: Names, pair: str, geometric: bool
 ) -> DataFrame:
-    """The runs; those of a name with fewer ``pair`` at an ``x`` are moved by what these lack to all of them.
+    """The runs; those of a name with too few for an interval at an ``x`` are moved, see the column ``moved_by``.
 
-    At each ``x`` the base is the first name with the most runs. Another one is moved by the difference between the
-    base's means over all its runs and over the common ones, on logarithms if ``geometric``. So means of different seeds
-    can stand side by side: if the base is cheaper on the three seeds of the other, the other is moved up as much.
+    At each ``x`` the base is the first name with the most runs. One with fewer than `ENOUGH_RUNS` and than the base is
+    moved by the difference between the base's means over all its runs and over those of the same ``pair``; if
+    ``geometric``, it is multiplied by their ratio. So means of different seeds can stand side by side: if the base is
+    cheaper on the three seeds of the other, the other is moved up as much.
     """
     scale = np.log if geometric else np.asarray
     moved = runs.reset_index(drop=True).astype({value: float})
+    moved["moved_by"] = 1.0 if geometric else 0.0
     for _, at in moved.groupby(x):
         of = {n: at.loc[at[hue] == n].set_index(pair)[value] for n in names if n in set(at[hue])}
         if not of:
             continue
-        base = max(of.values(), key=len)
+        base = max(of.values(), key=len).dropna()
         for name, own in of.items():
             common = base[base.index.isin(own.index)]
-            if len(common) == len(own) < len(base):
+            if len(own) < min(len(base), ENOUGH_RUNS) and 0 < len(common) < len(base):
                 by = float(np.mean(scale(base)) - np.mean(scale(common)))
+                by = float(np.exp(by)) if geometric else by
                 rows = at.index[at[hue] == name]
-                moved.loc[rows, value] = (
-                    own.to_numpy() * np.exp(by) if geometric else own.to_numpy() + by
-                )
+                moved.loc[rows, "moved_by"] = by
+                given = moved.loc[rows, value]
+                moved.loc[rows, value] = given * by if geometric else given + by
     return moved
 
 
@@ -250,6 +260,9 @@ def _named(ax: Axes, names: Names) -> None:
         legend.remove()
 
 
+FEW = "single runs, where fewer than five"
+
+
 def _few(
     ax: Axes, runs: DataFrame, x: str, value: str, hue: str, palette: Mapping[str, str]
 ) -> None:
@@ -257,7 +270,7 @@ def _few(
     count = runs.groupby([hue, x])[value].transform("count")
     few = runs[(count > 1) & (count < ENOUGH_RUNS)]
     if not few.empty:
-        ax.plot([], [], "_", color=PAPER, markersize=7, label="single runs, where fewer than five")
+        ax.plot([], [], "_", color=PAPER, markersize=7, label=FEW)
     for name, part in few.groupby(hue):
         ax.plot(
             part[x], part[value], "_", color=palette[str(name)], markersize=7, alpha=0.6, gid=RUNS
@@ -288,14 +301,14 @@ def paper_band(ax: Axes, low: float, high: float, label: str, *, alpha: float = 
 def log_ticks(ax: Axes, which: Literal["x", "y"] = "y") -> None:
     """A logarithmic axis of values with 1, 2, 5, 10, .. written out.
 
-    Over less than a factor of 1.6 the ticks are spaced evenly instead, over less than 4 there are 1, 1.2, 1.5, 2, ..,
+    Over less than a factor of 2 the ticks are spaced evenly instead, over less than 4 there are 1, 1.2, 1.5, 2, ..,
     over less than 10 1, 1.5, 2, 3, 5, 7, over more than 100 1, 3, 10, ..; over more than 1,000, or below 0.001, they
     stay powers of ten.
     """
     axis: Any = ax.yaxis if which == "y" else ax.xaxis
     getattr(ax, f"set_{which}scale")("log")
     low, high = axis.get_view_interval()
-    if high / low < 1.6:
+    if high / low < 2:
         axis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
     elif low >= 1e-3 and high / low < 1e3:
         wide = (1.0, 2.0, 5.0) if high / low < 100 else (1.0, 3.0)
@@ -317,7 +330,7 @@ def thousands(axis: Any) -> None:
 
 def legend_below(figure: Figure, ax: Axes, columns: int) -> None:
     """The legend of one panel under the whole figure, where it covers nothing."""
-    figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=columns)
+    figure.legend(*_handles(figure, ax), loc="outside lower center", ncols=columns)
 
 
 def legends_below(
@@ -326,4 +339,14 @@ def legends_below(
     """The legends of two panels under the figure, one on each side."""
     for ax, side, count in ((left, "left", columns[0]), (right, "right", columns[1])):
         place: Any = f"outside lower {side}"
-        figure.legend(*ax.get_legend_handles_labels(), loc=place, ncols=count)
+        figure.legend(*_handles(figure, ax), loc=place, ncols=count)
+
+
+def _handles(figure: Figure, ax: Axes) -> tuple[list[Any], list[Any]]:
+    """Of the legend of a panel; with that of single runs, which another panel may have alone."""
+    handles, labels = ax.get_legend_handles_labels()
+    for other in figure.axes:
+        for handle, label in zip(*other.get_legend_handles_labels(), strict=True):
+            if label == FEW and label not in labels:
+                handles, labels = [*handles, handle], [*labels, label]
+    return handles, labels

@@ -4,7 +4,7 @@
 - *undetermined*: the paper does not print what decides it, and readings lie on both sides of it, or around it.
 - *excluded*: no reading gives it, and the reason is known for each.
 - *open*: none of these.
-- *not comparable*: a time of another machine, or jobs that are not public.
+- *not comparable*: what was measured on another machine or with jobs that are not at hand, or a ratio of such numbers.
 
 The rows decide, by their verdicts and intervals. ``published.toml`` names what is not printed (``unprinted``), or
 why no reading can give the number (``excluded``); without rows that bear it out neither has an effect.

@@ -53,7 +53,7 @@ class Number(BaseModel):
     unit : of the value; empty for a plain number.
     margin : share of the effect or amount by which ours may differ; None: the rule's own.
     printed : words of the paper, where they are more than the number ("< 60").
-    comparable : False for a time that another machine took, or jobs that are not public: shown, not judged.
+    comparable : False for what was measured on another machine or with jobs that are not at hand: shown, not judged.
     counts : the paper prints it; False where it follows from the paper, or stands elsewhere.
     parts : words of the claim that name parts of the statement (``method``); a reading has to give them all.
     unprinted : what decides the number and is not printed.
@@ -61,7 +61,6 @@ class Number(BaseModel):
     labels : see `experiments.report.contents.LABELS`.
     proof : see `experiments.report.contents.Claim`.
     facts : the results that this number covers in the list of published results: place, quantity.
-    reading : how we read the paper where it can be read in several ways.
     paper_scale : the number has a row at paper scale alone.
     """
 
@@ -86,7 +85,6 @@ class Number(BaseModel):
     labels: tuple[Label, ...] = ()
     proof: str = ""
     facts: tuple[tuple[str, str], ...] = ()
-    reading: str = ""
     paper_scale: bool = False
 
     @property

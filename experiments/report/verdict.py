@@ -18,7 +18,7 @@ the whole confidence interval of ours, never at its middle alone:
 - **inconclusive**: the interval reaches from one of these to "not reproduced", or there is none
   because one observation says nothing of its error. The row says which of two it is: an interval
   that is wider than the margin needs more seeds, a narrower one is simply at the limit.
-- **not comparable**: a time that another machine or language took, or a ratio of such times; jobs that are not public.
+- **not comparable**: what was measured on another machine or with jobs that are not at hand, or a ratio of such numbers.
 - **new**: the paper has no such number.
 """
 

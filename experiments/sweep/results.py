@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from experiments.sweep.task import Outcome, Scalar, Task
@@ -72,9 +72,8 @@ class Results:
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """The distinct values of "seed" in the tasks' configurations, sorted."""
-        found = {task.config.get("seed") for task in self.tasks}
-        return tuple(sorted(seed for seed in found if isinstance(seed, int)))
+        """The distinct seeds of the tasks, sorted; see `_seeds_of`."""
+        return tuple(sorted(_seeds_of(self.tasks)))
 
     def where(self, function: str | None = None, **labels: Scalar) -> Results:
         """The part of these results with this task function (its bare name) and these labels."""
@@ -161,8 +160,13 @@ class Results:
         return table
 
     def _note(self, *tasks: Task) -> None:
-        seeds = (task.columns().get("seed", task.config.get("seed")) for task in tasks)
-        self._read.update(seed for seed in seeds if isinstance(seed, int))
+        self._read.update(_seeds_of(tasks))
+
+
+def _seeds_of(tasks: Iterable[Task]) -> set[int]:
+    """Seeds by label, that of the draw where jobs are drawn apart from the run; without one, of the configuration."""
+    found = {task.columns().get("seed", task.config.get("seed")) for task in tasks}
+    return {seed for seed in found if isinstance(seed, int)}
 
 
 def kept(make: Made) -> Made:

@@ -77,6 +77,8 @@ def test_keys_of_the_jobs_can_be_set(tmp_path):
     assert jobs.submit_s.tolist() == [0, 30]
     for setting, told in [
         ("cluster.num_nodes=3", "expected workload.KEY=VALUE"),
+        ("workload=", "expected workload.KEY=VALUE"),
+        ("workload.path=other.csv", "of any key but path"),
         ("workload.max_job=1", "max_job: unknown key, did you mean 'max_jobs'"),
     ]:
         with pytest.raises(InputError, match=told):

@@ -228,7 +228,7 @@ def test_refusals(tmp_path):
 
 
 def test_ratios_to_the_best_of_a_draw():
-    """By hand: sqrt(2 x 8) = 4, at least 1; an hour is added only where a best wait is almost 0."""
+    """By hand: sqrt(2 x 8) = 4, at least 1; an hour is added to waits alone."""
     waits = {"a": [0.0, 7200.0], "b": [3600.0, 3600.0]}
     runs = pd.DataFrame({
         "policy": [*"aabb"], "view": "as given", "seed": [0, 1] * 2, "draw": 0,

@@ -300,6 +300,19 @@ def test_a_metric_that_does_not_exist_costs_one_run(tmp_path):
     assert found.metrics == ("rounds",)
 
 
+def test_a_metric_that_one_setting_lacks_is_one_line(tmp_path):
+    """Nodes that never fail have no availability; whichever setting comes first."""
+    sound, failing = tmp_path / "sound.toml", tmp_path / "failing.toml"
+    sound.write_text(scenario(tmp_path).read_text())
+    failing.write_text(
+        sound.read_text()
+        + '[failures]\ntime_to_failure = "exponential:1e6"\nrepair = "constant:60"\n'
+    )
+    for files in ([sound, failing], [failing, sound]):
+        with pytest.raises(InputError, match=r"'availability', .* in summary.json of sound"):
+            compare(files, ["fifo"], ["availability"], draws=1)
+
+
 def test_a_policy_is_compared_with_itself_under_other_options(tmp_path):
     """With the local search that no options name, and with none of it, on the same jobs."""
     path = tmp_path / "scenario.toml"

@@ -132,7 +132,8 @@ def figure_3(results: Results, scenario: int) -> Drawn:
             rows.append(_saved(ax, rows[-2], own, PAGE[f"saving.{scenario}"].low))
             continue
         shown = part.assign(value=part[value] / (3600.0 if value == "makespan_s" else 1.0))
-        drawn = plots.lines(ax, shown, "num_nodes", "value", "method", names, pair="seed")
+        pair = "" if value == "mean_decision_cpu_s" else "seed"
+        drawn = plots.lines(ax, shown, "num_nodes", "value", "method", names, pair=pair)
         rows.append(drawn.assign(quantity=value, rates=rates))
         ax.set(xlabel="", ylabel=what if rates == "measured" else "")
         if value == "mean_decision_cpu_s":
@@ -176,7 +177,7 @@ def _saved(ax: Axes, costs: pd.DataFrame, runs: pd.DataFrame, printed: float) ->
         f"{e.mean:.1f} %", (saved.index[-1], e.mean), (0, 3), ha="right",
         textcoords="offset points", fontsize=8,
     )  # fmt: skip
-    own = {"quantity": f"{mean}", "mean": e.mean, "low": e.lower, "high": e.upper}
+    own = {"quantity": mean, "mean": e.mean, "low": e.lower, "high": e.upper}
     label = f"paper: {printed:g} % saved on average"
     ax.axhline(printed, color=plots.PAPER, linestyle="-.", label=label)
     each = pd.DataFrame({"num_nodes": saved.index, "mean": saved.to_numpy(), "quantity": "saved"})

@@ -148,13 +148,15 @@ METRICS = {
 def table_5(results: Results) -> Iterator[Claim]:
     """Hours of both traces, by the paper's rules and by the released ones."""
     table = deployment(results).set_index(["metric", "mechanism", "released"])["hours"]
-    worst, mechanism = max(
-        (100 * abs(table["makespan", m, False] / PAGE[f"table-5.makespan.deployed.{m}"].low - 1), m)
-        for m in PAIR
+    worst, metric, mechanism = max(
+        (100 * abs(table[metric, mechanism, False] / PAGE[name].low - 1), metric, mechanism)
+        for metric in METRICS
+        for mechanism in PAIR
+        for name in (f"table-5.{metric}.deployed.{mechanism}",)
     )
     why = (
-        f"the worst is that of {mechanism}. The table's own simulated hours are up to {_own_error():.1f} % off, those of the "
-        "dynamic trace"
+        f"the worst is the {METRICS[metric][1]}, {mechanism}. The table's own simulated hours are up to "
+        f"{_own_error():.1f} % off"
     )
     yield PAGE.row("simulated-over-deployed", worst, why, labels=AUTHORS, exact=ONE_TRACE)
     for metric, (_, what) in METRICS.items():
@@ -172,12 +174,14 @@ def table_5(results: Results) -> Iterator[Claim]:
         over = 100 * (of["tune"] / of["opt"] - 1)
         better = 100 * (of["tune-by-gpus"] / of["opt"] - 1)
         why = f"{SORTED}; sorted by GPUs, spare shares regranted, it is {better:.1f} %"
-        yield PAGE.row(
-            "table-5-over-opt", over, why, labels=AUTHORS, exact=ONE_TRACE, what=what, rules=""
-        )
-        theirs = 100 * (table[metric, "tune", True] / table[metric, "opt", True] - 1)
-        yield PAGE.row("table-5-over-opt", theirs, why, labels=AUTHORS, exact=ONE_TRACE, what=what,
-                       rules=", released rules and speeds")  # fmt: skip
+        if metric == "makespan":  # the jobs of the other two are not public
+            own: dict[str, Any] = {"what": what, "rules": ""}
+            yield PAGE.row("table-5-over-opt", over, why, labels=AUTHORS, exact=ONE_TRACE, **own)
+            both = [round(PAGE[f"released.makespan.{m}"].low * 12) for m in ("tune", "opt")]
+            own["rules"] = ", the released simulator itself"
+            told = f"it gives {both[0]} and {both[1]} rounds of 5 minutes"
+            percent = 100 * (both[0] / both[1] - 1)
+            yield PAGE.row("table-5-over-opt", percent, why, labels=AUTHORS, exact=told, **own)
         text = f"{what}, tune sorted by GPUs, spare shares regranted, over opt"
         yield PAGE.new("Section 5.2", text, better, "%", f"{APART}; no interval: {ONE_TRACE}")
 
@@ -222,10 +226,7 @@ def _other_trace() -> str:
 
     drawn = Counter(dnn_models()[str(name)].task for name in deployment_trace("dynamic").model)
     mix = ", ".join(f"{drawn[task]} {task}" for task in TASKS)
-    return (
-        f"the dynamic trace that is shipped has {mix} jobs, the paper prints (30, 60, 10), so its jobs may be others. By the "
-        "released rules the averages of tune and opt on it round to the printed 3.19 and 3.06 h, the other four do not"
-    )
+    return f"the dynamic trace that is shipped has {mix} jobs, the paper prints (30, 60, 10): its jobs are not public"
 
 
 def _why_ratio(metric: str) -> str:
@@ -430,7 +431,7 @@ def growth(results: Results) -> Iterator[Claim]:
     for ordering in ("las", "srtf"):
         part = philly[(philly["ordering"] == ordering) & philly["share"].isin(near)]
         part = part.assign(at=[f"{x:.0f} % of the GPUs" for x in part["share"]])
-        yield _grows(part, ordering.upper(), JOBS[True])
+        yield _grows(part, ordering.upper(), f"{JOBS[True]}, the two shares nearest to all GPUs")
 
 
 def _grows(table: Table, ordering: str, jobs_of: str) -> Claim:
@@ -592,8 +593,9 @@ def utilisation(results: Results) -> Iterator[Claim]:
         used = of_load.pivot(index="hour", columns="mechanism", values="cpus_used")
         held = of_load.pivot(index="hour", columns="mechanism", values="gpus")
         in_use = {m: settled(held[m].dropna()).mean for m in PAIR}
+        unlike = "" if load == low else ", but this is that of Figure 10a, and no low one"
         why = (
-            f"the paper prints neither load nor time. At {load:g} jobs/h {in_use['proportional']:.0f} % of the GPUs are in "
+            f"the paper prints neither load nor time{unlike}. At {load:g} jobs/h {in_use['proportional']:.0f} % of the GPUs are in "
             f"use with proportional shares, {in_use['tune']:.0f} % with tune"
         )
         labels = () if load == low else FORBIDDEN

@@ -225,8 +225,10 @@ def hierarchical(results: Results) -> Iterator[Claim]:
         small, large = range(SMALL_UP_TO + 1), range(SMALL_UP_TO + 1, 1000)
         part = _by_trace(results, "size", over, method, due, large)
         if part is not None:
-            told = f"above {SMALL_UP_TO} nodes, {law}"
-            yield PAGE.row("gain.hierarchical", part, why, labels=("variant",), base=base, law=told)
+            told = (
+                f"gain of the hierarchical RG over the central RG, above {SMALL_UP_TO} nodes, {law}"
+            )
+            yield PAGE.new("Figure 4.6", told, part, "%")
         part = _by_trace(results, "size", over, method, due, small)
         if part is not None:
             told = (

@@ -73,7 +73,7 @@ def _met(place: str, text: str, runs: pd.DataFrame, by: list[str], cases: Theori
             else:
                 named = ", ".join(f"{name} {setting[name]}" for name in by)
                 worst = f"outside at {named}: {estimate} against {theory(setting):.6g}"
-    claim = f"{text}: settings of {total} inside their intervals of 95 % for all together"
+    claim = f"{text}: settings of {total} inside simultaneous 95 % intervals"
     return judged(PAPER, place, claim, amount(total, margin=0.0), float(inside), why=worst)
 
 
