@@ -329,24 +329,26 @@ def thousands(axis: Any) -> None:
 
 
 def legend_below(figure: Figure, ax: Axes, columns: int) -> None:
-    """The legend of one panel under the whole figure, where it covers nothing."""
-    figure.legend(*_handles(figure, ax), loc="outside lower center", ncols=columns)
+    """The legend of one panel under the whole figure, where it covers nothing; single runs of any panel are told."""
+    own = _entries(ax)
+    for panel in figure.axes:
+        own |= {label: handle for label, handle in _entries(panel).items() if label == FEW}
+    figure.legend(own.values(), own, loc="outside lower center", ncols=columns)
 
 
 def legends_below(
     figure: Figure, left: Axes, right: Axes, columns: tuple[int, int] = (1, 1)
 ) -> None:
-    """The legends of two panels under the figure, one on each side."""
-    for ax, side, count in ((left, "left", columns[0]), (right, "right", columns[1])):
+    """The legends of two panels under the figure, one on each side; single runs are told on the left where it has some."""
+    own, other = _entries(left), _entries(right)
+    if FEW in own:
+        other.pop(FEW, None)
+    for entries, side, count in ((own, "left", columns[0]), (other, "right", columns[1])):
         place: Any = f"outside lower {side}"
-        figure.legend(*_handles(figure, ax), loc=place, ncols=count)
+        figure.legend(entries.values(), entries, loc=place, ncols=count)
 
 
-def _handles(figure: Figure, ax: Axes) -> tuple[list[Any], list[Any]]:
-    """Of the legend of a panel; with that of single runs, which another panel may have alone."""
+def _entries(ax: Axes) -> dict[str, Any]:
+    """Handles of the legend of a panel by label."""
     handles, labels = ax.get_legend_handles_labels()
-    for other in figure.axes:
-        for handle, label in zip(*other.get_legend_handles_labels(), strict=True):
-            if label == FEW and label not in labels:
-                handles, labels = [*handles, handle], [*labels, label]
-    return handles, labels
+    return dict(zip(labels, handles, strict=True))

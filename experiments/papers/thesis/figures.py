@@ -186,7 +186,7 @@ def figure_4_3(results: Results) -> Drawn:
         ax.set(xlabel=GAP, ylabel="RG over the greedy, %")
         ax.label_outer()
         plots.thousands(ax.xaxis)
-    plots.legends_below(axes[0].figure, axes[0], axes[2], (4, 1))
+    plots.legends_below(axes[0].figure, axes[0], axes[2], (3, 1))
     data = pd.concat([drawn.data.assign(over="edf"), pd.concat(rows).assign(over="greedy")])
     return replace(drawn, data=data)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from experiments.pictures.plots import PALETTE, PAPER, canvas, intervals, thousands
+from experiments.pictures.plots import PALETTE, PAPER, canvas, intervals, legend_below, thousands
 from experiments.report.experiment import Drawn
 from experiments.studies.queueing.drawing import draw_formula
 from experiments.studies.queueing.runs import (
@@ -45,7 +45,7 @@ def figure_filling(results: Results) -> Drawn:
     loads = [float(load) for load in of_all["load"].unique()]
     figure, axes = canvas(1, len(loads), width=4.4, height=3.6)
     parts = []
-    for index, (ax, load) in enumerate(zip(axes, loads, strict=False)):
+    for ax, load in zip(axes, loads, strict=False):
         paths = of_all[of_all["load"] == load]
         for run, path in paths[paths["run"] < 6].groupby("run"):
             label = "_one run" if run else "single runs"
@@ -55,17 +55,17 @@ def figure_filling(results: Results) -> Drawn:
         points = intervals(paths, ["time_s"], "number")
         points["theory"] = mm1_mean_number_at(rate_per_s(load), SERVICE_S, FILLING_S)
         hours = points["time_s"] / 3600
-        draw_formula(ax, hours, points["mean"], f"mean of {paths['run'].nunique()} runs", index)
+        draw_formula(ax, hours, points["mean"], f"mean of {paths['run'].nunique()} runs", 0)
         ax.fill_between(
-            hours, points["low"], points["high"], color=PALETTE[index], alpha=0.25, label="its interval of 95 %"
+            hours, points["low"], points["high"], color=PALETTE[0], alpha=0.25, label="its interval of 95 %"
         )  # fmt: skip
         ax.plot(hours, points["theory"], color=PAPER, linestyle=":", label="Kolmogorov's equations")
         if load < 1:
             ax.axhline(load / (1 - load), color=PAPER, linestyle="--", label="in the long run")
         ax.set(xlabel="time, h", ylabel="jobs in the system", title=f"load {load:g}")
-        ax.set_ylim(0, 1.6 * ax.get_ylim()[1])
-        ax.legend(loc="upper left")
+        ax.set_ylim(0, None)
         parts.append(points.assign(load=load))
+    legend_below(figure, axes[0], 5)
     return Drawn(figure, pd.concat(parts))
 
 
