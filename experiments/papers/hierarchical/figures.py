@@ -274,7 +274,7 @@ def server(results: Results) -> Drawn:
             plots.draw_line(ax, x, part, source, index, linestyle="none")
             for at, mean in zip(x, part["mean"], strict=True):
                 ax.annotate(
-                    f"{mean:.1f}", (at, mean), (5, 0), textcoords="offset points", va="center",
+                    f"{mean:.1f}" if mean >= 1 else f"{mean:.2g}", (at, mean), (5, 0), textcoords="offset points", va="center",
                     fontsize=8, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4},
                 )  # fmt: skip
         ax.set_xticks(range(len(services)), [SERVICES[service] for service in services])
