@@ -19,13 +19,8 @@ if TYPE_CHECKING:
     from experiments.comparison.answer import Comparison
     from experiments.scenario.schema import Scenario
 
-SHIFTS = {
-    "wait": (3600.0, "1 h"),
-    "_ratio": (0.01, "1 %"),
-    "late": (1.0, "1"),
-    "tardiness": (1.0, "1"),
-}
-"""What is added to both values of a ratio, by a part of the metric's name: of those that can be 0 alone.
+SHIFTS = {"s": (3600.0, "1 h"), "share": (0.01, "1 %")}
+"""What is added to both values of a ratio, by unit, else 1: of metrics that can be 0 alone.
 
 Example: a draw in which the best policy makes jobs wait for 0 s would rule the mean.
 """
@@ -73,8 +68,11 @@ def standing(found: Comparison, task: Task, bounds: pd.DataFrame) -> pd.DataFram
         if metric in bounds:
             seeds = values.index.get_level_values("seed")
             base, said = bounds[metric].reindex(seeds).set_axis(values.index), "lower bound"
-        shift, added = next((of for part, of in SHIFTS.items() if part in metric), (0.0, ""))
-        said += f", {added} added to both" if added else ""
+        shift, added = SHIFTS.get(metric_of(metric).unit, (1.0, "1"))
+        if metric_of(metric).never_0:
+            shift = 0.0
+        else:
+            said += f", {added} added to both"
         logs = (values + shift).div(base + shift, axis="index").transform(np.log)
         logs = -logs if more else logs
         ranks = {row["policy"]: row for row in ranked(logs.dropna(axis="columns"))}

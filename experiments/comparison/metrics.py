@@ -37,12 +37,14 @@ class Metric:
     words : "mean completion time".
     unit : "s", "share", "money", "kWh", "kg", or "" for a count or a ratio.
     better : "less", "more", or "" where it is not to be judged.
+    never_0 : it is above 0 whatever the schedule, so a ratio to it is safe.
     """
 
     name: str
     words: str
     unit: str = ""
     better: str = "less"
+    never_0: bool = False
 
     def scaled(self, most: float, currency: str = "") -> Scale:
         """Scale for values up to ``most``.
@@ -80,16 +82,16 @@ def _times() -> dict[str, str]:
 METRICS = {
     metric.name: metric
     for metric in (
-        *(Metric(name, words, "s") for name, words in _times().items()),
-        Metric("makespan_s", "makespan", "s"),
-        Metric("mean_slowdown", "mean slowdown"),
-        Metric("mean_bounded_slowdown", "mean bounded slowdown"),
-        Metric("p95_slowdown", "p95 slowdown"),
-        Metric("p99_slowdown", "p99 slowdown"),
-        Metric("jain_slowdown", "Jain's index of the slowdowns", better="more"),
-        Metric("mean_finish_time_fairness", "mean finish-time fairness"),
-        Metric("max_finish_time_fairness", "worst finish-time fairness"),
-        Metric("total_cost", "total cost", "money"),
+        *(Metric(name, words, "s", never_0="jct" in name) for name, words in _times().items()),
+        Metric("makespan_s", "makespan", "s", never_0=True),
+        Metric("mean_slowdown", "mean slowdown", never_0=True),
+        Metric("mean_bounded_slowdown", "mean bounded slowdown", never_0=True),
+        Metric("p95_slowdown", "p95 slowdown", never_0=True),
+        Metric("p99_slowdown", "p99 slowdown", never_0=True),
+        Metric("jain_slowdown", "Jain's index of the slowdowns", better="more", never_0=True),
+        Metric("mean_finish_time_fairness", "mean finish-time fairness", never_0=True),
+        Metric("max_finish_time_fairness", "worst finish-time fairness", never_0=True),
+        Metric("total_cost", "total cost", "money", never_0=True),
         Metric("leasing_cost", "cost of leasing", "money"),
         Metric("energy_cost", "cost of energy", "money"),
         Metric("tardiness_cost", "cost of tardiness", "money"),

@@ -60,8 +60,8 @@ PHILLY = {"srtf": "SRTF", "las": "LAS", "fifo": "FIFO"}
     "figure_6",
     "Figure 6: a trace like Philly's",
     "GPU demands and durations drawn from the law of the Philly trace, {load:g} Poisson arrivals an hour, "
-    "split 20-70-10: {windows}. Jobs are short where their JCT under tune is below 4 h. On the right each job. The paper runs 8,000 jobs of the trace itself with "
-    "its arrivals, in the released code those submitted 2400 to 3000 h after the first. Your own copy of the trace runs with "
+    "split 20-70-10: {windows}. Jobs are short where their JCT under tune is below 4 h. On the right each job. The "
+    "paper runs 8,000 jobs of the trace itself with its arrivals, in the released code those submitted 2400 to 3000 h after the first. Your own copy of the trace runs with "
     "`schedlab run` and a scenario of the format philly.",
 )
 def figure_6(results: Results) -> Drawn:

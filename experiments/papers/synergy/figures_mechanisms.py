@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     "figure_10",
     "Figure 10: use of the cluster over time",
     "FIFO, split 50-0-50, jobs of up to 16 GPUs, {gpus} GPUs, seed 1, while jobs arrive; means of 12 hours, and "
-    "mean and peak of the whole run in the legend, where the rows leave out the warm-up. A CPU beyond what its job can use counts as not used. The paper: greedy "
-    "leaves GPUs idle throughout; 60 % of the CPUs with proportional shares, up to 90 % tuned.",
+    "mean and peak of the whole run in the legend, where the rows leave out the warm-up. A CPU beyond what its job can "
+    "use counts as not used. The paper: greedy leaves GPUs idle throughout; 60 % of the CPUs with proportional shares, up to 90 % tuned.",
 )
 def figure_10(results: Results) -> Drawn:
     table = timeline(results)
