@@ -163,8 +163,8 @@ def lines(
 
 
 FEWER = (
-    " A method with fewer than five {runs} has no interval, and stands where its mean difference to the {base} on the same {runs} "
-    "puts it (moved_by in the file)."
+    " A method with fewer than five {runs} has no interval, and stands where its mean difference on the same {runs} to the closest "
+    "of those with the most puts it (moved_by in the file)."
 )
 """What `on_all_runs` does, for captions."""
 
@@ -174,23 +174,33 @@ def on_all_runs(
 ) -> DataFrame:
     """The runs; those of a name with too few for an interval at an ``x`` are moved, see the column ``moved_by``.
 
-    At each ``x`` the base is the first name with the most runs. One with fewer than `ENOUGH_RUNS` and than the base is
-    moved by the difference between the base's means over all its runs and over those of the same ``pair``; if
-    ``geometric``, it is multiplied by their ratio. So means of different seeds can stand side by side: if the base is
-    cheaper on the three seeds of the other, the other is moved up as much.
+    At each ``x`` one with fewer than `ENOUGH_RUNS` and than the base is moved by the difference between the base's
+    means over all its runs and over those of the same ``pair``; if ``geometric``, it is multiplied by their ratio. So
+    means of different seeds can stand side by side: if the base is cheaper on the three seeds of the other, the other
+    is moved up as much. The base is that of the names with the most runs whose runs are the closest to theirs: seeds
+    in which it alone is late tell nothing of the others.
     """
-    scale = np.log if geometric else np.asarray
+    scale = np.log if geometric else np.positive
     moved = runs.reset_index(drop=True).astype({value: float})
     moved["moved_by"] = 1.0 if geometric else 0.0
     for _, at in moved.groupby(x):
-        of = {n: at.loc[at[hue] == n].set_index(pair)[value] for n in names if n in set(at[hue])}
-        if not of:
+        of = {
+            n: scale(at.loc[at[hue] == n].set_index(pair)[value].dropna())
+            for n in names
+            if n in set(at[hue])
+        }
+        most = max(map(len, of.values()), default=0)
+        few = [own for own in of.values() if len(own) < min(most, ENOUGH_RUNS)]
+        if not few:
             continue
-        base = max(of.values(), key=len).dropna()
+        base = min(
+            (own for own in of.values() if len(own) == most),
+            key=lambda b: np.nansum([(own - b).abs().mean() for own in few]),
+        )
         for name, own in of.items():
             common = base[base.index.isin(own.index)]
-            if len(own) < min(len(base), ENOUGH_RUNS) and 0 < len(common) < len(base):
-                by = float(np.mean(scale(base)) - np.mean(scale(common)))
+            if len(own) < min(most, ENOUGH_RUNS) and 0 < len(common) < most:
+                by = float(base.mean() - common.mean())
                 by = float(np.exp(by)) if geometric else by
                 rows = at.index[at[hue] == name]
                 moved.loc[rows, "moved_by"] = by

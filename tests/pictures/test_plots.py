@@ -32,6 +32,21 @@ def test_fewer_seeds_are_moved_by_what_they_lack(geometric):
     assert mean["base"] == pytest.approx(base)
 
 
+@pytest.mark.parametrize("geometric", [False, True])
+def test_the_base_is_the_closest_of_those_with_the_most(geometric):
+    """By one that is late in the seeds of the fewer, these would cost less than nothing."""
+    late = RUNS[RUNS["method"] == "base"].assign(method="late")
+    late["cost"] = [2990.0, 2990.0, 5.0, 5.0, 5.0, 5.0]
+    runs = pd.concat([late, RUNS]).reset_index(drop=True)
+    moved, alone = (
+        plots.on_all_runs(r, "nodes", "cost", "method", n, "seed", geometric)
+        for r, n in ((runs, ("late", *NAMES)), (RUNS, NAMES))
+    )
+    cost = moved[moved["method"] == "dearer"]["cost"]
+    assert cost.to_list() == pytest.approx(alone[alone["method"] == "dearer"]["cost"].to_list())
+    assert (moved[moved["method"] == "late"]["moved_by"] == float(geometric)).all()
+
+
 def test_the_file_has_what_a_mean_was_moved_by():
     figure, (ax,) = plots.canvas()
     drawn = plots.lines(ax, RUNS, "nodes", "cost", "method", NAMES, pair="seed")

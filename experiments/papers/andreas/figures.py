@@ -114,7 +114,7 @@ def figure_3(results: Results, scenario: int) -> Drawn:
         "Energy cost, total cost, its saving by RG, time to finish and time of a call; J = 10 N, mixed arrivals, "
         f"means and 95 % intervals over {_seeds_by_method(runs[runs['method'].isin(SHOWN)])}, left at the "
         f"{RATES['measured']}, right at the {RATES['node']}. FIFO, EDF and PS are one line, the mean of the "
-        f"three: they cost the same in {_share_of_equal_rivals(runs)} runs.{plots.FEWER.format(runs='seeds', base='one with the most')} "
+        f"three: they cost the same in {_share_of_equal_rivals(runs)} runs.{plots.FEWER.format(runs='seeds')} "
         "The saving is by mean costs at each N; its mean over N, of the seeds that have every N, is what the paper prints "
         f"(dash-dotted) and the rows judge. The text of the paper assigns this scenario to its Figure "
         f"{4 - scenario}, the caption there is that of the other scenario."

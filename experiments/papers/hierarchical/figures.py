@@ -158,7 +158,7 @@ def figure_2(results: Results) -> Drawn:
     "Figure 3: cost against the best heuristic, and against the central model",
     "Left: leasing and tardiness cost of whole runs over that of the best of FIFO, EDF and PS on the "
     "same jobs; mean and 95 % interval over seeds."
-    + plots.FEWER.format(runs="seeds", base="hierarchical one")
+    + plots.FEWER.format(runs="seeds")
     + " The paper draws the first and third line, without numbers; its saving of {saved} % over the three is in the next figure. Right: "
     "what the hierarchical method costs more than the central model of 2019, which ends at 40 nodes.",
 )

@@ -27,7 +27,7 @@ COLOURS = {name: PALETTE[i] for i, name in enumerate(NAMES)}
 LOAD = "jobs per hour (for 128 GPUs)"
 AVERAGES = (
     " Averages over {windows}; intervals of 95 % are wide because traces differ from seed to seed."
-    + plots.FEWER.format(runs="seeds", base="mechanism with the most")
+    + plots.FEWER.format(runs="seeds")
 )
 
 

@@ -62,7 +62,7 @@ OVER_TRACES = (
     "The seeds are those of the random methods on each trace."
 )
 """Basis of the intervals of a figure, in words."""
-FEWER = plots.FEWER.format(runs="traces", base="method with the most")
+FEWER = plots.FEWER.format(runs="traces")
 GAP = "mean time between submissions x N, s"
 
 
