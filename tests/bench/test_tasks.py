@@ -23,7 +23,7 @@ from tests.command import ROOT, done, refused, schedlab
 from tests.errors import input_error
 
 OPEN = [name for name, each in task.tasks().items() if not each.trace_sha256]
-LONG = ("hpc-v1", "llm-v1", "philly-v1")
+LONG = ("fractions-v1", "hpc-v1", "llm-v1", "philly-v1", "synergy-v1")
 COPIES = {
     "elasticflow-v1": "elasticflow/100jobs_1500lam.csv",
     "gavel-v1": "gavel/simulation_throughputs.json.gz",

@@ -202,29 +202,26 @@ def test_without_policies_all_that_can_run(tmp_path):
     assert means(found).loc[list(minus), "mean"].min() == means(found).loc[best, "mean"]
 
 
-def test_all_beside_a_policy_of_ones_own(tmp_path):
+def test_all_beside_policies_of_ones_own(tmp_path, monkeypatch):
     """The first is what the others are compared with; nobody comes twice, and "all" is no policy."""
-
-    def last_first(view: View) -> Decision:
-        return serve(view, [*reversed(view.jobs.tolist())])
-
-    found = compare(scenario(tmp_path, jobs=20), [last_first, "fifo-strict", "all"], draws=2)
-    named = found.runs["policy"].unique().tolist()
-    assert named[:2] == ["last_first", "fifo-strict"]
-    assert {"srpt", "easy-backfill"} < {*named}
-    assert "all" not in {*named, *found.excluded["policy"]}
-    assert found.base == "last_first"
-
-
-def test_a_policy_of_a_file_beside_all(tmp_path, monkeypatch):
     monkeypatch.setenv(CODE_ALLOWED, "1")
     path = tmp_path / "mine.py"
     path.write_text(
         "from schedlab import serve\n\ndef last(view):\n    return serve(view, [*reversed(view.jobs.tolist())])\n"
     )
-    found = compare(scenario(tmp_path, jobs=20), [f"{path}:last", "all"], draws=2)
-    assert found.runs["policy"].iloc[0] == f"{path}:last"
-    assert "srpt" in set(found.runs["policy"])
+
+    def last_first(view: View) -> Decision:
+        return serve(view, [*reversed(view.jobs.tolist())])
+
+    policies = [last_first, f"{path}:last", "fifo-strict", "all"]
+    found = compare(scenario(tmp_path, jobs=20), policies, draws=2)
+    named = found.runs["policy"].unique().tolist()
+    assert named[:3] == ["last_first", f"{path}:last", "fifo-strict"]
+    assert {"srpt", "easy-backfill"} < {*named}
+    assert "all" not in {*named, *found.excluded["policy"]}
+    assert found.base == "last_first"
+    jct_s = found.runs.groupby("policy")["mean_jct_s"].mean()
+    assert jct_s["last_first"] == jct_s[f"{path}:last"]
 
 
 def test_a_policy_that_takes_too_long_stops_nothing_else(tmp_path, monkeypatch):
