@@ -57,9 +57,8 @@ docs: setup  ## the documentation as a site: build/docs/index.html
 	$(VENV)/bin/python docs/site/build.py build/docs
 
 documented: DOCS := docs,notebook
-documented: docs  ## the long commands that the documentation shows, as it shows them, and the notebooks
-	$(VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal -m 'not slow' tests/classroom/test_notebooks.py \
-	  tests/test_docs.py::test_the_commands_of_a_page_run_in_order
+documented: docs  ## the commands and code that the documentation shows, as it shows them, and the notebooks
+	$(VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal -m 'not slow' tests/classroom/test_notebooks.py tests/test_docs.py
 
 clean:
 	rm -rf .venv .venv-* results/quick .pytest_cache .mypy_cache .ruff_cache

@@ -1,4 +1,4 @@
-"""Every code block and every command that the documentation shows is run here."""
+"""Every code block and every command that the documentation shows is run here, by `make documented`."""
 
 import csv
 import json
@@ -124,6 +124,7 @@ def failed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return dict(json.loads(run.stdout.rpartition("failed:")[2]))
 
 
+@pytest.mark.documented
 @pytest.mark.parametrize("page", PYTHON_PAGES, ids=lambda page: page.name)
 def test_python_blocks_run_in_order(page, failed):
     assert page.name not in failed, failed[page.name]
@@ -146,6 +147,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return folder_of
 
 
+@pytest.mark.documented
 @pytest.mark.parametrize("command", ALONE)
 def test_commands_run(command, ran):
     """In a folder with the examples; files that a command reads stand in examples/."""
