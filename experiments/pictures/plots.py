@@ -181,6 +181,11 @@ def on_all_runs(
     in which it alone is late tell nothing of the others.
     """
     scale = np.log if geometric else np.positive
+
+    def apart(few: dict[str, Any], base: Any) -> float:
+        differences = [d for own in few.values() for d in (own - base).abs().dropna()]
+        return float(np.mean(differences)) if differences else np.inf
+
     moved = runs.reset_index(drop=True).astype({value: float})
     moved["moved_by"] = 1.0 if geometric else 0.0
     for _, at in moved.groupby(x):
@@ -190,16 +195,13 @@ def on_all_runs(
             if n in set(at[hue])
         }
         most = max(map(len, of.values()), default=0)
-        few = [own for own in of.values() if len(own) < min(most, ENOUGH_RUNS)]
+        few = {n: own for n, own in of.items() if len(own) < min(most, ENOUGH_RUNS)}
         if not few:
             continue
-        base = min(
-            (own for own in of.values() if len(own) == most),
-            key=lambda b: np.nansum([(own - b).abs().mean() for own in few]),
-        )
-        for name, own in of.items():
+        base = min((own for own in of.values() if len(own) == most), key=lambda b: apart(few, b))
+        for name, own in few.items():
             common = base[base.index.isin(own.index)]
-            if len(own) < min(most, ENOUGH_RUNS) and 0 < len(common) < most:
+            if 0 < len(common) < most:
                 by = float(base.mean() - common.mean())
                 by = float(np.exp(by)) if geometric else by
                 rows = at.index[at[hue] == name]

@@ -37,10 +37,11 @@ def test_the_base_is_the_closest_of_those_with_the_most(geometric):
     """By one that is late in the seeds of the fewer, these would cost less than nothing."""
     late = RUNS[RUNS["method"] == "base"].assign(method="late")
     late["cost"] = [2990.0, 2990.0, 5.0, 5.0, 5.0, 5.0]
-    runs = pd.concat([late, RUNS]).reset_index(drop=True)
+    strange = late.assign(method="strange", seed=late["seed"] + 100)  # it shares no seed with them
+    runs = pd.concat([strange, late, RUNS]).reset_index(drop=True)
     moved, alone = (
         plots.on_all_runs(r, "nodes", "cost", "method", n, "seed", geometric)
-        for r, n in ((runs, ("late", *NAMES)), (RUNS, NAMES))
+        for r, n in ((runs, ("strange", "late", *NAMES)), (RUNS, NAMES))
     )
     cost = moved[moved["method"] == "dearer"]["cost"]
     assert cost.to_list() == pytest.approx(alone[alone["method"] == "dearer"]["cost"].to_list())
