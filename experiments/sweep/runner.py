@@ -21,7 +21,7 @@ from experiments.sweep.executors import Pool, WorkerDied, open_pool
 from experiments.sweep.progress import Meter, Pace, State, in_good_order
 from experiments.sweep.store import NO_SPACE, Report, Store, StoreFull, StoreLost
 from experiments.sweep.task import Task, canonical_json
-from experiments.sweep.worker import MOST_LIMIT_S, Order, RunTimeout, execute, in_brief
+from experiments.sweep.worker import MOST_LIMIT_S, Order, RunTimeout, execute
 from simulator.errors import InputError
 
 # How soon a signal and a full disk are noticed.
@@ -291,15 +291,17 @@ class _Sweep:
                 return []
             # Dask's own message names the workers, and would differ from one sweep to the next.
             died = error if isinstance(error, WorkerDied) else WorkerDied(DIED_ELSEWHERE)
-            return [Report(batch[0].key, "failed", error=in_brief(died))]
+            return [Report(batch[0].key, "failed", error=str(died))]
         except RunTimeout as error:
-            return [Report(batch[0].key, "failed", error=in_brief(error), wall_s=error.limit_s)]
+            return [Report(batch[0].key, "failed", error=str(error), wall_s=error.limit_s)]
         except (InputError, BrokenExecutor):
             raise
         except Cancelled:
             raise BrokenExecutor("the cluster of workers is gone") from None
         except Exception as error:
-            raise BrokenExecutor(f"a worker cannot run tasks ({in_brief(error)})") from error
+            raise BrokenExecutor(
+                f"a worker cannot run tasks ({type(error).__name__}: {error})"
+            ) from error
 
     def _in_flight(self) -> int:
         return sum(len(batch) for batch in self._under_way.values())

@@ -26,7 +26,7 @@ from experiments.sweep.codeversion import code_version
 from experiments.sweep.store import Report
 from experiments.sweep.task import Outcome, Scalar, plain_scalar, resolve
 from experiments.threads import ONE_THREAD, quiet_numbers
-from simulator.errors import InputError
+from simulator.errors import InfeasibleDecision, InputError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -111,7 +111,7 @@ def _execute(order: Order, time_limit_s: float | None) -> Report:
             outcome = function(json.loads(order.config_json))
         scalars, tables = _checked(outcome, order.function)
     except _OverLimit:
-        error = in_brief(RunTimeout(time_limit_s or 0.0))
+        error = str(RunTimeout(time_limit_s or 0.0))
     except BaseException as problem:  # also SystemExit or KeyboardInterrupt of the run's own
         error = _report_of(problem)
     return Report(
@@ -158,17 +158,16 @@ def _parquet(table: DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def in_brief(problem: BaseException) -> str:
-    """Type and message, for what is no fault of a line of code."""
-    return f"{type(problem).__name__}: {problem}"
-
-
 def _report_of(problem: BaseException) -> str:
-    """The traceback from the task's own frame on."""
+    """The traceback from the task's own frame on; what a user did wrong stands below it without its class."""
     frames = problem.__traceback__
     while frames is not None and frames.tb_frame.f_code.co_filename == __file__:
         frames = frames.tb_next
-    return "".join(traceback.format_exception(type(problem), problem, frames)).rstrip()
+    lines = traceback.format_exception(type(problem), problem, frames)
+    if isinstance(problem, InputError | InfeasibleDecision):
+        own = traceback.format_exception_only(problem)
+        lines[-len(own)] = f"{problem}\n"
+    return "".join(lines).rstrip()
 
 
 @contextmanager

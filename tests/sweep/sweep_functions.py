@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.sweep.task import Outcome
+from simulator.files.keys import KeyedError
 
 
 def draw(config: dict[str, Any]) -> Outcome:
@@ -38,6 +39,8 @@ def trouble(config: dict[str, Any]) -> Outcome:
     match config["does"]:
         case "raise":
             raise ValueError(f"seed {config['seed']} is <not> wanted")
+        case "bad key":
+            raise KeyedError("load", f"is {config['seed']}, expected less")
         case "hang":
             while True:
                 time.sleep(0.01)

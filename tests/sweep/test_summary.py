@@ -105,7 +105,7 @@ def test_an_error_in_one_line_has_type_message_and_notes():
     assert error_of(lambda: compile("x = = 1", "f", "exec")) == (
         "SyntaxError: invalid syntax; policy mine, at 3 s"
     )
-    assert message_of("RunTimeout: over 3 s") == "RunTimeout: over 3 s"
+    assert message_of("over 3 s") == "over 3 s"
 
 
 def test_seeds_that_change_nothing_are_one_replication(tmp_path):
