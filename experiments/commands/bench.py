@@ -44,7 +44,7 @@ def list_tasks() -> None:
         table.add_row(
             name, task.title, ", ".join(task.rank), task.licence + own, " ".join(task.sizes)
         )
-    console = Console(width=160)
+    console = Console(width=160, markup=False, emoji=False)
     console.print(table)
     console.print(
         f"{VERSION}; SHA-256 of the key of the official seeds: {KEY_HASH}", highlight=False

@@ -89,9 +89,9 @@ def compare(
     ] = None,
     allow_code: AllowCode = False,
 ) -> None:
-    r"""Policies on the same jobs and random numbers: which is best, by how much, with 95 % intervals.
+    """Policies on the same jobs and random numbers: which is best, by how much, with 95 % intervals.
 
-    A policy that wants other jobs than the file has gets them by the rules of \[adapt] (its view). What cannot run
+    A policy that wants other jobs than the file has gets them by the rules of [adapt] (its view). What cannot run
     is listed with the reason. After a stop the same command goes on where it was.
 
     Example: schedlab compare examples/philly_like.csv --nodes 8 --policy fifo-strict --policy easy-backfill

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 import typer
-from typer.models import OptionInfo
+from typer.models import OptionInfo, ParameterInfo
 
 Out = Annotated[Path, typer.Option(help="Folder for the results. It is made if it does not exist.")]
 Source = Annotated[
@@ -93,12 +94,20 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def in_words(command: Function) -> Function:
-    """The command, whose help names values of options in words."""
+    """The command, whose help names values of options in words, and has every [bracket] of its texts."""
+    command.__doc__ = _with_brackets(command.__doc__)
     command.__annotations__ = get_type_hints(command, include_extras=True)
     for hint in command.__annotations__.values():
         annotated, *infos = get_args(hint) or (hint,)
         for info in infos:
+            if isinstance(info, ParameterInfo):
+                info.help = _with_brackets(info.help)
             if isinstance(info, OptionInfo) and info.metavar is None:
                 kinds = (annotated, *get_args(annotated))
                 info.metavar = next((WORDS[kind] for kind in kinds if kind in WORDS), None)
     return command
+
+
+def _with_brackets(text: str | None) -> str | None:
+    """A text that rich shows as it is: a [word] alone would be a style, and vanish."""
+    return text and re.sub(r"(?<!\\)\[", r"\\[", text)

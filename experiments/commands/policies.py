@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def policies(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="A policy, of which all options are explained."),
+        typer.Argument(metavar="NAME", help="A policy, of which all options are explained."),
     ] = None,
     scenario: Annotated[
         Path | None,
@@ -29,15 +29,15 @@ def policies(
     gpus: GpuCount = None,
     allow_code: AllowCode = False,
 ) -> None:
-    r"""Every policy with one line and its options (name=default); NAME: one policy in full.
+    """Every policy with one line and its options (name=default); NAME: one policy in full.
 
-    With --for FILE: which policies run there as they are, which with a key of \[adapt], and
+    With --for FILE: which policies run there as they are, which with a key of [adapt], and
     which make no sense there, and why; with NAME that one alone. A policy of a file is asked for its own
     requirements (FILE.py:NAME, with --allow-code). Example: schedlab policies --for examples/synergy.toml
     """
     from rich.console import Console
 
-    console = Console(width=None if sys.stdout.isatty() else 160)
+    console = Console(width=None if sys.stdout.isatty() else 160, markup=False, emoji=False)
     if scenario is not None:
         console.print(_fits(scenario, name, nodes, gpus))
         return

@@ -7,8 +7,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer import rich_utils
+from typer.main import get_command
 
 from experiments import cli, webpage
 from experiments.commands.theory import _finite
@@ -239,6 +242,25 @@ def test_each_command_s_help_has_an_example():
         if name != "policies":
             assert "Example: schedlab " in (command.callback.__doc__ or ""), name
         assert "Example" in (command.callback.__doc__ or ""), name
+
+
+def every_command(command: Any, path: str = "schedlab") -> Iterator[tuple[str, Any]]:
+    yield path, command
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from every_command(inner, f"{path} {name}")
+
+
+@pytest.mark.parametrize(("path", "command"), [*every_command(get_command(cli.app))])
+def test_help_shows_every_word_of_its_texts(path, command, capsys, monkeypatch):
+    """Rich takes [workload] in a text for a style, and :key: for a picture."""
+    monkeypatch.setattr(rich_utils, "MAX_WIDTH", 1000)
+    context = command.context_class(command, info_name=path)
+    rich_utils.rich_format_help(obj=command, ctx=context, markup_mode="rich")
+    shown = " ".join(capsys.readouterr().out.split())
+    texts = [command.help, *(param.help for param in command.params)]
+    for text in filter(None, texts):
+        for line in text.replace("\\[", "[").splitlines():
+            assert " ".join(line.split()) in shown
 
 
 def test_the_store_of_a_reproduction_is_found(tmp_path):

@@ -30,6 +30,14 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     return run
 
 
+def test_meanings_of_options_keep_their_brackets(command, tmp_path):
+    (tmp_path / "mine.py").write_text(
+        'def mine(view, x=1):\n    """Mine.\n\n    x : a key of [workload], :key: by :key:\n    """\n'
+    )
+    told = command("policies mine.py:mine --allow-code")[1]
+    assert "a key of [workload], :key: by :key:" in told
+
+
 SWEEP = """
 scenario = "scenario.toml"
 policies = ["fifo-backfill", "my_policy.py:my_policy"]
