@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from experiments.scenario.build import with_features
-from experiments.scenario.machines import Built, fitted, jobs_and_machines
 from experiments.scenario.options import set_key
 from experiments.scenario.schema import Scenario
+from experiments.scenario.steps import FITTED, Setup, read, through
 from simulator.adaptation import Rules
 from simulator.errors import InputError
 
@@ -44,23 +43,22 @@ def fits(scenario: Scenario, policies: Sequence[str] | None = None) -> list[Fit]
     """Policies on the jobs and machines of a scenario: some, or all of the registry in its order and the scenario's own."""
     from policies import composed_names, policy_names
 
-    built = jobs_and_machines(scenario)
-    plain = _whole(built, scenario)
+    jobs = read(scenario)
+    plain = _parts(jobs)
     tried: dict[tuple[str, ...], _Adapted | str] = {}
     wanted = policies or [*policy_names(), *composed_names(), scenario.policy]
-    return [_fit(name, scenario, built, plain, tried) for name in dict.fromkeys(wanted)]
+    return [_fit(name, jobs, plain, tried) for name in dict.fromkeys(wanted)]
 
 
-def _whole(built: Built, scenario: Scenario) -> tuple[Workload, Cluster]:
+def _parts(jobs: Setup) -> tuple[Workload, Cluster]:
     """Jobs and machines as a run has them, with the tenants and the parts of GPUs that it draws."""
-    workload, cluster = fitted(*built, scenario)
-    return with_features(scenario, workload), cluster
+    setup = through(FITTED, jobs)
+    return setup.workload, setup.cluster
 
 
 def _fit(
     name: str,
-    scenario: Scenario,
-    built: Built,
+    jobs: Setup,
     plain: tuple[Workload, Cluster],
     tried: dict[tuple[str, ...], _Adapted | str],
 ) -> Fit:
@@ -74,12 +72,12 @@ def _fit(
         return Fit(name, "makes no sense", str(error))
     if line is None:
         told = "; ".join(note.partition(": ")[2] for note in notes)
-        return Fit(name, "runs", told, scenario)
+        return Fit(name, "runs", told, jobs.scenario)
     keys = supplied_by(found)
     if keys is None:
         return Fit(name, "makes no sense", line)
     if keys not in tried:
-        tried[keys] = _with(scenario, built, keys)
+        tried[keys] = _with(jobs, keys)
     adapted = tried[keys]
     if isinstance(adapted, str):
         return Fit(name, "makes no sense", f"{found[0].missing}; with {', '.join(keys)}: {adapted}")
@@ -98,19 +96,20 @@ class _Adapted:
     parts: tuple[Workload, Cluster]
 
 
-def _with(scenario: Scenario, built: Built, keys: Sequence[str]) -> _Adapted | str:
+def _with(jobs: Setup, keys: Sequence[str]) -> _Adapted | str:
     """The scenario with more keys of ``[adapt]``, or why it cannot be had."""
+    scenario = jobs.scenario
     before = scenario.adapt.model_dump(exclude_none=True) if scenario.adapt else {}
     for key in keys:
         set_key(before, key)
     adapted = scenario.model_copy(update={"adapt": Rules(**before)})
     try:
-        return _Adapted(adapted, _whole(built, adapted))
+        return _Adapted(adapted, _parts(replace(jobs, scenario=adapted)))
     except InputError as error:
         return str(error)
 
 
 def with_keys(scenario: Scenario, keys: Sequence[str]) -> Scenario | None:
     """The scenario with more keys of ``[adapt]``; None where its jobs and machines cannot have them."""
-    adapted = _with(scenario, jobs_and_machines(scenario), keys)
+    adapted = _with(read(scenario), keys)
     return None if isinstance(adapted, str) else adapted.scenario

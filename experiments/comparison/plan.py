@@ -158,14 +158,14 @@ def cell_of(
     labels: dict[str, Scalar], scenario: Scenario, plan: Plan, field: Field | None = None
 ) -> Cell:
     """A setting; its policies are those of the plan where no field is given."""
-    from experiments.scenario.machines import jobs_and_machines
+    from experiments.scenario.steps import read
     from simulator.workloads.bootstrap import block_length
 
     of_file = "block_bootstrap" in type(scenario.workload).model_fields
     block = 0
     if of_file:
         drawn: int | None = getattr(scenario.workload, "block_bootstrap", None)
-        block = plan.block_jobs or drawn or block_length(len(jobs_and_machines(scenario)[0]))
+        block = plan.block_jobs or drawn or block_length(len(read(scenario).workload))
         scenario = drawing(scenario, None)
         if plan.precision is not None:
             # A mean over drawn traces: its interval would narrow for ever, the set of data stays one.

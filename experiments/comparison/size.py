@@ -420,10 +420,10 @@ class _Search:
 
 def _bounds(scenario: Scenario, vary: str) -> tuple[int, int, int]:
     """In steps: the fewest on which all jobs fit, a number to begin with, and so many that all jobs run at once."""
-    from experiments.scenario.machines import jobs_and_machines
+    from experiments.scenario.steps import read
     from simulator.workloads.reshaping import fixed_times
 
-    jobs = jobs_and_machines(scenario)[0]
+    jobs = read(scenario).workload
     if jobs.is_elastic or getattr(scenario.cluster, "kind", None) != "nodes":
         raise InputError("size: expected jobs of fixed demand on a cluster of kind 'nodes'")
     if VARIED[vary].step != 1:

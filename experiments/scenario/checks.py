@@ -7,7 +7,7 @@ once. Jobs that are drawn are checked by their parameters, files of jobs are rea
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 from pydantic import BaseModel
 
@@ -15,16 +15,10 @@ from experiments.scenario.build import (
     check_window,
     dispatcher_of,
     policy_of,
-    requirement_notes,
     requirements_of,
-    scene_of,
-    with_features,
 )
-from experiments.scenario.machines import Built, fitted, jobs_and_machines
 from experiments.scenario.schema import Scenario
-
-if TYPE_CHECKING:
-    from simulator import Cluster, Workload
+from experiments.scenario.steps import FITTED, Setup, read, requirement_notes, through
 
 
 class ScenarioChecks:
@@ -32,8 +26,8 @@ class ScenarioChecks:
 
     def __init__(self) -> None:
         self._seen: set[str] = set()
-        self._read: dict[str, Built] = {}
-        self._fitted: dict[str, tuple[Workload, Cluster]] = {}
+        self._read: dict[str, Setup] = {}
+        self._fitted: dict[str, Setup] = {}
 
     def __call__(self, scenario: Scenario) -> None:
         """Check the parts that no earlier scenario had."""
@@ -56,32 +50,32 @@ class ScenarioChecks:
         small = _with_few_jobs(scenario)
         jobs, cluster = _said(small.workload), _said(scenario.cluster)
         adapt = _said(small.adapt)
-        read = f"{jobs} {cluster}" if small.workload.of_machines else jobs
+        jobs_read = f"{jobs} {cluster}" if small.workload.of_machines else jobs
         # Whole iterations depend on the round.
         said = " ".join(_said(table) for table in scenario.features.values())
         machines = f"{jobs} {cluster} {adapt} {scenario.decisions.round_s} {said}"
-        self._once(f"machines {machines}", lambda: self._fit(small, read, machines))
+        self._once(f"machines {machines}", lambda: self._fit(small, jobs_read, machines))
         self._once(
             f"requirements {scenario.policy} {machines}",
-            lambda: self._requirements(scenario.policy, machines),
+            lambda: self._requirements(scenario, machines),
         )
         if scenario.window is not None:
-            check_window(scenario.window, scenario.workload.num_drawn or len(self._read[read][0]))
+            check_window(
+                scenario.window, scenario.workload.num_drawn or len(self._read[jobs_read].workload)
+            )
 
-    def _fit(self, small: Scenario, read: str, machines: str) -> None:
-        if read not in self._read:
-            self._read[read] = jobs_and_machines(small)
-        workload, cluster = fitted(*self._read[read], small)
-        workload = with_features(small, workload)
-        scene = scene_of(small, workload, cluster)
-        for table in scene.tables.values():
-            table.check(scene)
-        self._fitted[machines] = workload, cluster
+    def _fit(self, small: Scenario, jobs_read: str, machines: str) -> None:
+        if jobs_read not in self._read:
+            self._read[jobs_read] = read(small)
+        setup = through(FITTED, replace(self._read[jobs_read], scenario=small))
+        for table in setup.scene.tables.values():
+            table.check(setup.scene)
+        self._fitted[machines] = setup
 
-    def _requirements(self, policy: str, machines: str) -> None:
+    def _requirements(self, scenario: Scenario, machines: str) -> None:
         """Requirements of the policy, but for a rate of arrivals, which a few jobs do not have."""
-        wanted = [name for name in requirements_of(policy) if name != "arrivals"]
-        requirement_notes(policy, *self._fitted[machines], wanted)
+        wanted = [name for name in requirements_of(scenario.policy) if name != "arrivals"]
+        requirement_notes(replace(self._fitted[machines], scenario=scenario), wanted)
 
 
 def _said(part: BaseModel | None) -> str:

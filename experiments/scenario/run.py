@@ -13,7 +13,6 @@ from experiments.scenario.build import (
     check_window,
     dispatcher_of,
     policy_of,
-    scene_of,
 )
 from experiments.scenario.schema import Scenario, file_keys
 from experiments.sweep.task import Outcome
@@ -22,6 +21,7 @@ from simulator.core.simulation import Simulation
 from simulator.errors import InputError
 from simulator.features import registry
 from simulator.features.reconfiguration import Delays
+from simulator.features.table import Scene
 
 if TYPE_CHECKING:
     from simulator import Cluster, Policy, Result, Workload
@@ -75,7 +75,7 @@ def run(
             server=scenario.server,
             features=[
                 Delays.of(scenario.reconfiguration_s),
-                *registry.parts_of(scene_of(scenario, workload, cluster)),
+                *registry.parts_of(Scene(workload, cluster, scenario.streams, scenario.features)),
                 *features,
             ],
             policy_name=scenario.policy if agent is None else "agent",

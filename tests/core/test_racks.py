@@ -2,8 +2,9 @@
 
 import pytest
 
-from experiments.scenario.build import build, scene_of
+from experiments.scenario.build import build
 from experiments.scenario.schema import Scenario
+from experiments.scenario.steps import FITTED, read, through
 
 
 def scenario(**cluster: int) -> Scenario:
@@ -18,7 +19,7 @@ def scenario(**cluster: int) -> Scenario:
 
 def test_both_features_read_one_size():
     given = scenario(nodes_per_rack=2)
-    scene = scene_of(given, *build(given))
+    scene = through(FITTED, read(given)).scene
     network = scene.tables["network"].make(scene)
     (racks,) = scene.tables["failures"].make(scene).outages
     assert network.rack_of.tolist() == [0, 0, 1, 1]

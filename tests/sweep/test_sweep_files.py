@@ -231,8 +231,8 @@ def test_what_cannot_run_is_told_before_the_first_run(tmp_path, text, told):
 def test_equal_parts_are_checked_once(tmp_path, monkeypatch):
     """So that a sweep of very many runs starts at once."""
     asked = []
-    fitted, make_policy = checks.fitted, checks.policy_of
-    monkeypatch.setattr(checks, "fitted", lambda *a: asked.append("machines") or fitted(*a))
+    through, make_policy = checks.through, checks.policy_of
+    monkeypatch.setattr(checks, "through", lambda *a: asked.append("machines") or through(*a))
     monkeypatch.setattr(checks, "policy_of", lambda s: asked.append("policy") or make_policy(s))
     gaps = list(range(1000, 1100))
     _, tasks = read_sweep(write(tmp_path, f"{BASE}[grid]\nworkload.mean_gap_s = {gaps}"))
