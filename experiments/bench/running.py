@@ -31,7 +31,7 @@ def run_task(
 
     Parameters
     ----------
-    policies : ``NAME`` or ``FILE.py:NAME``.
+    policies : ``NAME`` or ``FILE.py:NAME``, with ``LABEL=`` before it or not.
     key : that of the official table, which draws its seeds; None: the seeds 0, 1, 2, ..
     options : of `compare_scenario`: store, progress, workers, dask, time_limit_s.
 

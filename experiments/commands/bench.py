@@ -84,6 +84,7 @@ def run(
     from experiments.bench.task import changed, scenario_of_task, task_of
     from experiments.comparison.writing import write_comparison
     from experiments.files import write_whole
+    from experiments.scenario.options import labelled
     from experiments.sweep.runner import exit_code
     from experiments.sweep.store import store_to_write
     from experiments.text import printable
@@ -104,7 +105,7 @@ def run(
         write_whole(folder / "table.csv", table.to_csv(index=False, lineterminator="\n"))
         print(printable(sheet(table, task_of(task), found.currency).to_string(index=False)))
         for name in policy or []:
-            where = folder / "schedules" / name.rpartition(":")[2]
+            where = folder / "schedules" / labelled(name)[0].rpartition(":")[2]
             made = submitted(task, size, name, where, trace)
             print(
                 f"to submit: {made}; check it: schedlab bench check {made} --task {task} --size {size}"

@@ -53,7 +53,8 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="KEY=a,b,c",
-            help="The comparison at each value of a key, e.g. cluster.num_nodes=4,8. Can be given more than once.",
+            help="The comparison at each value of a key, e.g. cluster.num_nodes=4,8. Can be given more than once. "
+            "policy=a,b means --policy a --policy b.",
         ),
     ] = None,
     settings: Settings = None,

@@ -76,7 +76,8 @@ Settings = Annotated[
     ),
 ]
 POLICY = (
-    "NAME, or FILE.py:NAME of your own (with --allow-code); options behind it: NAME:OPTION=VALUE,.."
+    "NAME, or FILE.py:NAME of your own (with --allow-code); options behind it: NAME:OPTION=VALUE,..; before it "
+    "what tables and pictures call it: LABEL=NAME."
 )
 PolicyName = Annotated[
     str | None,

@@ -114,8 +114,10 @@ def size(
             "share": share, "draws": draws, "workers": workers, "progress": True, "store": store,
         }  # fmt: skip
         if vary == "policy":
-            named = {name or "": asked(name) for name in policies}
-            scenarios = {name or each.policy: each for name, each in named.items()}
+            named = [(name, asked(name)) for name in policies]
+            scenarios = {each.policy_label or name or each.called: each for name, each in named}
+            if len(scenarios) < len(named):
+                raise InputError("--policy: a name stands twice, expected different ones")
             return policies_that_meet(scenarios, wanted, str(source), **how)
         key = VARIED[vary].key
         return best_size(

@@ -38,13 +38,16 @@ def run(
 
     Example: schedlab sweep run examples/sweep_small.toml --out sweep --workers 2
     """
-    from experiments.scenario.options import parse_policy
+    from experiments.scenario.options import labelled, parse_policy
     from experiments.sweep import sweep as sweeps
     from experiments.sweep.sweepfile import PolicySpec
 
     folder = out or Path("out") / file.stem
-    parsed = map(parse_policy, policy or [])
-    given = [PolicySpec(name=name, options=options) for name, options in parsed]
+    given = []
+    for text in policy or []:
+        (label, _), (name, options) = labelled(text), parse_policy(text)
+        own = label if label != text else None
+        given.append(PolicySpec(name=name, options=options, label=own))
     code = sweeps.sweep(
         file, folder, policies=given, workers=workers, dask=dask, resume=resume,
         allow_code=allow_code,

@@ -29,6 +29,7 @@ from experiments.comparison.plan import (
     cells_of,
     drawing,
     sources_of,
+    without_policies,
 )
 from experiments.comparison.runs import Order, Ran, Runs
 from experiments.sweep.task import Scalar, canonical_json
@@ -68,10 +69,11 @@ def compare(
     Parameters
     ----------
     source : scenarios or files of jobs, or a `Scenario`; its own policy and seed are replaced.
-    policies : ``NAME`` or ``NAME:OPTION=VALUE,OPTION=VALUE``, or objects with ``decide(view)``, or such
-        functions; the first is what the others are compared with. None: all that can run, as ``all`` beside others.
+    policies : ``NAME`` or ``NAME:OPTION=VALUE,OPTION=VALUE``, with ``LABEL=`` before it or not, or objects with
+        ``decide(view)``, or such functions; the first is what the others are compared with. None: all that can run, as ``all`` beside others.
     metrics : scalars of ``summary.json``; the first one ranks. None: `DEFAULTS`.
-    over : ``KEY=a,b,c`` each: the comparison at each value of a key of the scenario, all combinations.
+    over : ``KEY=a,b,c`` each: the comparison at each value of a key of the scenario, all combinations;
+        ``policy=a,b`` names policies.
     settings : ``KEY=VALUE`` each, of any key of the scenario.
     draws, precision, block_jobs : see `Plan`.
     store : run database, whose finished runs are not made again; None: all runs are made in this process.
@@ -84,7 +86,9 @@ def compare(
     InputError
         A scenario or an argument is wrong; one line. Arguments are named as options of the command.
     """
-    plan = Plan(policies, metrics, draws, precision, block_jobs, seed)
+    over, named = without_policies(over)
+    asked = [*policies, *named] if named else policies
+    plan = Plan(asked, metrics, draws, precision, block_jobs, seed)
     plan.check()
     cells = list(cells_of(source, plan, over, settings, kind))
     name = ", ".join(dict.fromkeys(str(one) for one in sources_of(source)))

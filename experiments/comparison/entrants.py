@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from experiments.analysis.compatibility import Fit, fits, with_keys
 from experiments.config import KeyedError
+from experiments.scenario.options import labelled, parse_policy
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
@@ -73,14 +74,13 @@ def field_of(scenario: Scenario, policies: Sequence[str | PolicyLike]) -> Field:
 
     Parameters
     ----------
-    policies : ``NAME`` or ``NAME:OPTION=VALUE,..``, or objects with ``decide(view)`` or such functions; `ALL`.
+    policies : ``NAME`` or ``NAME:OPTION=VALUE,..``, with ``LABEL=`` before it or not, or objects with ``decide(view)`` or such functions; `ALL`.
 
     Raises
     ------
     InputError
         A policy that is named does not exist, or its options are wrong.
     """
-    from experiments.scenario.options import parse_policy
     from policies import composed_names, policy_names
 
     with_all = wants_all(policies)
@@ -121,9 +121,9 @@ def wants_all(policies: Sequence[str | PolicyLike]) -> bool:
 
 
 def name_of(policy: str | PolicyLike) -> str:
-    """A policy in tables: as it was named, or the name of an object or a function."""
+    """A policy in tables: its label, or as it was named, or the name of an object or a function."""
     if isinstance(policy, str):
-        return policy
+        return labelled(policy)[0]
     return str(getattr(policy, "name", None) or getattr(policy, "__name__", type(policy).__name__))
 
 
@@ -145,7 +145,9 @@ def _for_all(found: Any) -> tuple[str, ...]:
 def _under(scenario: Scenario, name: str, options: Mapping[str, Any]) -> Scenario:
     """The scenario under a policy; its own options hold for its own policy where none are given."""
     own = scenario.policy_options if name == scenario.policy else {}
-    return scenario.model_copy(update={"policy": name, "policy_options": dict(options or own)})
+    return scenario.model_copy(
+        update={"policy": name, "policy_options": dict(options or own), "policy_label": None}
+    )
 
 
 def _check(label: str, scenario: Scenario) -> None:

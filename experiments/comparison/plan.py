@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.comparison.entrants import Field, field_of, name_of
+from experiments.comparison.entrants import ALL, Field, field_of, name_of
 from experiments.comparison.estimating import FEWEST_DRAWS
 from experiments.config import of_file
+from experiments.scenario.options import format_of, parse_policy, parse_value, scenario_of
 from experiments.sweep.task import Scalar, canonical_json, is_scalar
 from simulator.errors import InputError
 
@@ -111,10 +112,22 @@ def cells_of(
                 scenario = one
             else:
                 scenario = _read(Path(one), kind, [*settings, *values])
+                _check_options([*settings, *values], scenario.policy, plan)
             if plan.seed is not None:
                 scenario = scenario.model_copy(update={"seed": plan.seed})
             with of_file(str(one) if not isinstance(one, Scenario) else "scenario"):
                 yield cell_of(labels, scenario, plan)
+
+
+def _check_options(settings: Sequence[str], own: str, plan: Plan) -> None:
+    """Raise InputError where options are set of a policy that is not compared."""
+    given = [
+        text for text in settings if text.partition("=")[0].strip().startswith("policy_options")
+    ]
+    named = [parse_policy(one)[0] for one in plan.policies if isinstance(one, str)]
+    if given and plan.policies and not {own, ALL} & {*named}:
+        told = f"is of {own}, which is not compared, expected --policy NAME:OPTION=VALUE"
+        raise InputError(f"compare: {given[0]} {told}")
 
 
 def _names(sources: Sequence[Any]) -> dict[str, str]:
@@ -129,14 +142,23 @@ def _names(sources: Sequence[Any]) -> dict[str, str]:
     return dict(zip(paths, stems if len(set(stems)) == len(stems) else paths, strict=True))
 
 
+def without_policies(over: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Swept keys but for ``policy``, and the policies that are its values."""
+    rest = [text for text in over if text.partition("=")[0].strip() != "policy"]
+    named = [part for text in over if text not in rest for _, part, _ in _axis(text)]
+    return rest, named
+
+
 def _axis(text: str) -> list[tuple[str, str, Scalar]]:
     """``KEY=a,b,c`` as (key, value as it was written, value)."""
-    from experiments.scenario.options import parse_value
-
     key, equals, values = text.partition("=")
     parts = [part.strip() for part in values.split(",")]
     if not equals or not key.strip() or "" in parts:
         raise InputError(f"--over {text!r}: expected KEY=a,b,c, such as cluster.num_nodes=4,8,16")
+    if key.strip() == "seed":  # a column of each run
+        raise InputError(
+            f"--over {text!r}: each run has a seed of its own, expected --seed or --draws"
+        )
     found = [(key.strip(), part, _label(parse_value(part))) for part in parts]
     if len({value for _, _, value in found}) < len(found):
         raise InputError(f"--over {text!r}: a value stands twice, expected different ones")
@@ -149,8 +171,6 @@ def _label(value: Any) -> Scalar:
 
 def _read(path: Path, kind: str | None, settings: Sequence[str]) -> Scenario:
     """The scenario of a file, or of a file of jobs, which has no policy yet."""
-    from experiments.scenario.options import format_of, scenario_of
-
     return scenario_of(path, format_of(path, kind), settings=settings)[0]
 
 

@@ -173,7 +173,9 @@ def config_of(scenario: Scenario) -> dict[str, Any]:
     """A scenario as JSON can say it, as a sweep has it: absolute paths, without tables of jobs."""
     from experiments.scenario.schema import file_keys
 
-    config: dict[str, Any] = scenario.model_dump(mode="json", exclude_none=True)
+    config: dict[str, Any] = scenario.model_dump(
+        mode="json", exclude_none=True, exclude={"policy_label"}
+    )
     for table, key in file_keys(config):
         table[key] = str(Path(table[key]).absolute())
     return config | {"tables": []}

@@ -208,13 +208,10 @@ class Size:
             )
             for meets, rows in self.table.groupby("meets")
         }
-        first = f"These meet {self.target.text} {of}: {told[True]}." if True in told else ""
-        others = (
-            f"These do not: {told[False]}."
-            if True in told
-            else f"No policy meets {self.target.text} {of}: {told[False]}."
-        )
-        return " ".join(filter(None, (first, others if False in told else "")))
+        if True not in told:
+            return f"No policy meets {self.target.text} {of}: {told[False]}."
+        first = f"These meet {self.target.text} {of}: {told[True]}."
+        return f"{first} These do not: {told[False]}." if False in told else first
 
     def picture(self) -> Figure:
         """The curve: the metric at each number with its interval, and the target."""
@@ -310,7 +307,7 @@ def best_size(
     asked = found[found["replications"] == found["replications"].max()]
     best = None if answer is None else what.number(answer)
     scenario = at(what.number(few))
-    title = f"{Path(source).name} under {scenario.policy}"
+    title = f"{Path(source).name} under {scenario.called}"
     notes = (*search.notes, *_not_monotone(asked, vary), *said_of_jobs([scenario]))
     return Size(
         vary, target, share, best, found, title, build(scenario)[1].currency, notes

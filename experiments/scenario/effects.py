@@ -99,7 +99,7 @@ def _given(model: BaseModel, path: Path) -> Iterator[Path]:
     """Keys that can be left out and are given, tables before their keys, in the order in which they are declared."""
     for name, field in type(model).model_fields.items():
         value, here = getattr(model, name), (*path, name)
-        if name not in model.model_fields_set or name in ("policy", "seed"):
+        if name not in model.model_fields_set or name in ("policy", "policy_label", "seed"):
             continue
         if value == field.get_default(call_default_factory=True):
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -58,10 +59,11 @@ def scenario_of(
         if machines == "nodes":
             config["policy"] = DEFAULT_POLICY
     if policy is not None:
+        label, _ = labelled(policy)
         name, options = parse_policy(policy)
         if options or name != config.get("policy"):
             config["policy_options"] = options
-        config["policy"] = name
+        config |= {"policy": name, "policy_label": label if label != policy else None}
     if seed is not None:
         config["seed"] = seed
     brings = "cluster" not in config
@@ -104,14 +106,27 @@ def set_key(config: dict[str, Any], setting: str) -> None:
         table = table[inner]
         if not isinstance(table, dict):
             raise InputError(f"--set {setting!r}: {inner} is no table, expected one")
+    if (tables, key) == ([], "policy"):
+        config.pop("policy_label", None)
     if value.strip():
         table[key] = parse_value(value)
     else:
         table.pop(key, None)
 
 
+LABEL = re.compile(r"([^\W_][\w.+@() -]*)=(.+)")
+"""A name of one's own before a policy; no ``:`` is in it, which stands before options, and no ``/``."""
+
+
+def labelled(text: str) -> tuple[str, str]:
+    """What tables and pictures call a policy, and the policy: of ``LABEL=POLICY``, else both the text."""
+    found = LABEL.fullmatch(text)
+    return (found[1].strip(), found[2]) if found else (text, text)
+
+
 def parse_policy(text: str) -> tuple[str, dict[str, Option]]:
-    """``NAME`` or ``NAME:OPTION=VALUE,..``; ``FILE.py:NAME`` may stand in place of the name."""
+    """``NAME`` or ``NAME:OPTION=VALUE,..``; ``FILE.py:NAME`` may stand in place of the name, a label before it."""
+    _, text = labelled(text)
     file, dot_py, rest = text.rpartition(FILE)
     name, colon, options = rest.partition(":")
     found = parse_options(options.split(","), f"--policy {text}:") if colon else {}

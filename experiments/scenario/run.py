@@ -78,7 +78,7 @@ def run(
                 *registry.parts_of(Scene(workload, cluster, scenario.streams, scenario.features)),
                 *features,
             ],
-            policy_name=scenario.policy if agent is None else "agent",
+            policy_name=scenario.called if agent is None else "agent",
             record_schedule=record_schedule,
             measure_decisions=measure and agent is None,
             stream_to=stream_to,

@@ -93,6 +93,8 @@ class Scenario(FeatureTables):
         dict[str, float | int | str | bool], BeforeValidator(_by_full_name)
     ] = Field(default_factory=dict, examples=[{"solver": "highs"}])
     """options of the policy"""
+    policy_label: str | None = Field(default=None, min_length=1, examples=["Mine"])
+    """what tables and pictures call the policy; left out: its name"""
     seed: Annotated[int, Field(ge=0)] = 0
     """seed of all random streams"""
     decisions: DecisionPoints = DecisionPoints()
@@ -111,6 +113,11 @@ class Scenario(FeatureTables):
     """tables that a sweep keeps of each run"""
     decision_facts: bool = False
     """a sweep's runs.csv also has the mean and the maximum of each number in decisions.csv"""
+
+    @property
+    def called(self) -> str:
+        """What tables and pictures call its policy."""
+        return self.policy_label or self.policy
 
     @property
     def features(self) -> dict[str, FeatureTable]:

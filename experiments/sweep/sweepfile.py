@@ -248,7 +248,8 @@ def _with(
     if policy is not None:
         options = policy.options if isinstance(policy, PolicySpec) else {}
         config["policy"] = policy.name if isinstance(policy, PolicySpec) else policy
-        config.pop("policy_options", None)
+        for key in ("policy_options", "policy_label"):
+            config.pop(key, None)
         if options:
             config["policy_options"] = dict(options)
     for name, value in setting.items():

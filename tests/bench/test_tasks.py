@@ -165,15 +165,17 @@ def small(monkeypatch):
 @pytest.mark.usefixtures("small")
 def test_the_command_runs_and_checks_a_policy_of_ones_own(tmp_path):
     """A policy has its row; its schedule is checked; one changed end is found."""
-    words = ("--policy", "sjf", "--workers", 2, "--out", tmp_path / "philly-v1")
+    words = ("--policy", "Mine=sjf", "--workers", 2, "--out", tmp_path / "philly-v1")
     told = done("bench", "run", "philly-v1", *words, cwd=tmp_path).stdout
     assert "to submit:" in told
     table = pd.read_csv(tmp_path / "philly-v1" / "table.csv")
     assert set(table["metric"]) == set(task.task_of("philly-v1").rank)
     assert (table[table["base"] == "lower bound"]["ratio"] >= 1 - 1e-9).all()
-    folder = tmp_path / "philly-v1" / "schedules" / "sjf"
+    means = table.set_index(["metric", "policy"])["mean"].unstack()
+    assert means["Mine"].tolist() == means["sjf"].tolist()
+    folder = tmp_path / "philly-v1" / "schedules" / "Mine"
     check = ("bench", "check", folder, "--task", "philly-v1")
-    assert "schedule checked" in done(*check, "--policy", "sjf", "--allow-code").stdout
+    assert "schedule checked" in done(*check, "--policy", "Mine=sjf", "--allow-code").stdout
     schedule = pd.read_csv(folder / "schedule.csv")
     schedule.loc[3, "end_s"] += 5
     schedule.to_csv(folder / "schedule.csv", index=False)

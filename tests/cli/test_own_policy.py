@@ -38,6 +38,29 @@ def test_meanings_of_options_keep_their_brackets(command, tmp_path):
     assert "a key of [workload], :key: by :key:" in told
 
 
+def test_a_policy_has_a_name_of_one_s_own(command, tmp_path):
+    """In summary.json, the sentence, pictures and pages; in a scenario, a sweep and a benchmark, too."""
+    command("new policy")
+    (tmp_path / "jobs.csv").write_text("job_id,submit_time_s,duration_s,num_gpus\na,0,9,1\n")
+    run = "run jobs.csv --nodes 1 --out o --allow-code --policy"
+    assert "\nMine: 1 jobs" in command(f"{run} Mine=my_policy.py:my_policy")[1]
+    assert json.loads((tmp_path / "o" / "summary.json").read_text())["policy"] == "Mine"
+    assert ">Mine<" in (command("show replay o --out r.html"), (tmp_path / "r.html").read_text())[1]
+    assert "\nMine: 1 jobs" in command(f"{run} Mine=easy-backfill:order=sjf")[1]
+    assert "\nsjf: 1 jobs" in command(f"{run} Mine=fifo --set policy=sjf")[1]
+    (tmp_path / "s.toml").write_text(
+        'policy = "fifo"\npolicy_label = "In order"\n[workload]\nkind = "csv"\npath = "jobs.csv"\n'
+        '[cluster]\nkind = "nodes"\nnum_nodes = 1\n'
+    )
+    assert command("run s.toml --out o")[1].startswith("In order: 1 jobs")
+    assert command("run s.toml --out o --policy sjf")[1].startswith("sjf: 1 jobs")
+    (tmp_path / "sweep.toml").write_text('scenario = "s.toml"\n')
+    command("sweep run sweep.toml --out w --workers 1 --policy A=fifo --policy sjf")
+    command("sweep export w --out w.csv")
+    rows = (tmp_path / "w.csv").read_text().splitlines()[1:]
+    assert [row.split(",")[0] for row in rows] == ["A", "sjf"]
+
+
 SWEEP = """
 scenario = "scenario.toml"
 policies = ["fifo-backfill", "my_policy.py:my_policy"]

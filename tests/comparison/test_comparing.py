@@ -255,6 +255,26 @@ def test_over_a_key_and_several_files(tmp_path):
             compare(one, ["fifo"], over=[text])
 
 
+def test_policies_as_a_swept_key_and_under_names_of_their_own(tmp_path):
+    path = scenario(tmp_path)
+    found = compare(path, [], ["mean_jct_s"], over=["policy=fifo-strict, Short=srpt"], draws=3)
+    again = compare(path, ["fifo-strict", "Short=srpt"], ["mean_jct_s"], draws=3)
+    plain = compare(path, ["fifo-strict", "srpt"], ["mean_jct_s"], draws=3)
+    assert found.policies == ("fifo-strict", "Short")
+    assert (found.settings, found.base) == ((), "fifo-strict")
+    columns = ["policy", "minus", "mean"]
+    own = found.table[found.table["metric"] == "mean_jct_s"][columns]
+    assert own.equals(again.table[again.table["metric"] == "mean_jct_s"][columns])
+    renamed = plain.table.replace("srpt", "Short")
+    assert own.equals(renamed[renamed["metric"] == "mean_jct_s"][columns])
+    both = compare(
+        path, ["fifo-strict"], ["mean_jct_s"], draws=2,
+        over=["policy=srpt", "cluster.gpus_per_node=2,3"],
+    )  # fmt: skip
+    assert both.settings == ("cluster.gpus_per_node",)
+    assert both.policies == ("fifo-strict", "srpt")
+
+
 def test_a_database_keeps_what_is_finished(tmp_path, monkeypatch):
     """The same comparison again computes nothing, a policy more only its own runs; and a sweep has the same numbers."""
     path = scenario(tmp_path, jobs=20)
@@ -356,6 +376,10 @@ def test_policies_may_be_objects(tmp_path):
         ({"policies": "edf"}, "--policy: got a text, expected a list of texts"),
         ({"policies": ["no-such"]}, "no-such"),
         ({"policies": ["fifo", "edf:x=1"]}, "--policy edf:x=1: policy 'edf': unknown option 'x'"),
+        ({"policies": ["A=fifo", "A=edf"]}, "--policy: got A, A, expected different ones"),
+        ({"over": ["policy=fifo"]}, "--policy: got fifo, fifo, expected different ones"),
+        ({"over": ["seed=1,2"]}, "each run has a seed of its own, expected --seed or --draws"),
+        ({"over": ["policy_options.order=sjf,fifo"]}, "of fifo-strict, which is not compared"),
         ({"policies": ["edf:"]}, "--policy edf:: '': expected name=value"),
         ({"block_jobs": 5}, "workload 'poisson' is drawn anew by each seed"),
     ],

@@ -69,14 +69,21 @@ def test_which_policies_meet(tmp_path):
     """A long job before a short one on one GPU: in order the waits are 0 and 99 s, 49.5 s; the shorter first, 0 and 0.9."""
     path = tmp_path / "two.csv"
     path.write_text("job_id,submit_time_s,duration_s,num_gpus\na,0,100,1\nb,0,2,1\n")
-    told = done(
-        "size", path, "--nodes", 1, "--gpus", 1, "--vary", "policy", "--policy", "fifo-strict", "--policy", "sjf",
-        "--target", "mean_total_wait < 20 s", "--draws", 1, "--out", tmp_path / "o",
-    ).stdout  # fmt: skip
-    assert told.startswith(
-        "These meet mean_total_wait < 20 s in one run: sjf (1 s). These do not: fifo-strict (50 s)."
-    )
+    asked = (
+        "size", path, "--nodes", 1, "--gpus", 1, "--vary", "policy", "--policy", "In order=fifo-strict",
+        "--draws", 1, "--out", tmp_path / "o", "--policy",
+    )  # fmt: skip
+    for target, answer in (
+        ("20 s", "These meet {} in one run: sjf (1 s). These do not: In order (50 s).\n"),
+        ("60 s", "These meet {} in one run: sjf (1 s), In order (50 s).\n"),
+        ("0.9 s", "No policy meets {} in one run: sjf (1 s), In order (50 s).\n"),
+    ):
+        bound = f"mean_total_wait < {target}"
+        told = done(*asked, "sjf", "--target", bound).stdout
+        assert told.startswith(answer.format(bound)), told
     assert (tmp_path / "o" / "size.png").exists()
+    twice = refused(*asked, "In order=sjf", "--target", bound)
+    assert "--policy: a name stands twice" in twice
 
 
 def test_runs_that_are_kept_are_not_made_again(three, tmp_path, monkeypatch):
