@@ -111,7 +111,9 @@ def export(
     ] = False,
     scenario: Annotated[
         Path | None,
-        typer.Option(help="Write one run as a scenario file instead, for `schedlab run`."),
+        typer.Option(
+            help="Write one run as a scenario file instead, for `schedlab run`; FOLDER may be a page of results, e.g. results/paper/clusters."
+        ),
     ] = None,
     where: Where = None,
 ) -> None:
@@ -119,8 +121,10 @@ def export(
 
     Example: schedlab sweep export sweep --format parquet --table jobs
     """
+    from experiments.papers.behind import runs_behind
     from experiments.scenario.options import labels_of
     from experiments.sweep import sweep as sweeps
+    from experiments.sweep.store import is_sweep
 
     labels = labels_of(where)
     if labels and scenario is None:
@@ -131,7 +135,8 @@ def export(
         for name, value in of_tables.items():
             if value:
                 raise InputError(f"--{name}: was given with --scenario, expected one of them")
-        raise typer.Exit(sweeps.export_scenario(folder, scenario, labels))
+        planned = [] if is_sweep(sweeps.store_folder(folder)) else runs_behind(folder)
+        raise typer.Exit(sweeps.export_scenario(folder, scenario, labels, planned))
     for name, value in {"metric": metric, "figure": figure}.items():
         if value is not None and not summary:
             raise InputError(f"--{name}: was given without --summary, expected both")

@@ -217,10 +217,17 @@ def export(
     return 0
 
 
-def export_scenario(folder: Path, out: Path, where: Mapping[str, str]) -> int:
-    """Write the run with these labels as a scenario file; returns the exit code."""
+def export_scenario(
+    folder: Path, out: Path, where: Mapping[str, str], planned: Sequence[Task] = ()
+) -> int:
+    """Write the run with these labels as a scenario file; returns the exit code.
+
+    Parameters
+    ----------
+    planned : the runs, where the folder has no run database.
+    """
     folder = store_folder(folder)
-    text, files = scenario_text(folder, where)
+    text, files = scenario_text(folder, where, planned)
     expect_no_part(out, folder, "--scenario")
     expect_writable(out, files, "--scenario")
     write_whole(out, text)

@@ -30,6 +30,7 @@ cluster = { kind = "vms", catalog = "some.csv" }
 [grid]
 decisions.period_s = [1800, 3600.5]
 """
+RESULTS = Path(__file__).parents[2] / "results" / "paper"
 CATALOG = "name,gpu_type,gpus,price_per_hour\nA,K80,1,0.9\nB,M60,4,4.56\n"
 
 
@@ -66,8 +67,8 @@ def test_it_gives_the_same_numbers(folder, tmp_path):
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["--scenario", "x.toml"], "9 runs to choose from; which one?"),
-        (["--scenario", "x.toml", "--where", "policy=none"], "no run has these labels"),
+        (["--scenario", "x.toml"], "8 runs to choose from; which one? They differ in decisions.period_s: 1800, 3600.5; "),
+        (["--scenario", "x.toml", "--where", "policy=none"], "no run has these labels; policy is edf, fifo, None in those with"),
         (
             ["--scenario", "x.toml", "--where", "a=1"],
             "is a call of experiments.papers.rental.runs:run_pool, expected",
@@ -143,15 +144,60 @@ def test_values_of_all_kinds(value):
 CONFIG = {"policy": "edf", "workload": {"kind": "hierarchical"}}
 
 
-def planned(out: Path, labels: dict[str, str]) -> None:
+def planned(out: Path, *labels: dict[str, Any]) -> None:
     with Store(out, create=True) as store, store.locked():
-        store.plan([Task(RUN_SCENARIO, CONFIG, labels)])
+        store.plan([Task(RUN_SCENARIO, CONFIG | {"seed": i}, of) for i, of in enumerate(labels)])
+
+
+def test_the_hint_lists_what_tells_the_matching_runs_apart(tmp_path):
+    """Runs of two papers in one folder: labels of the other paper are of no use."""
+    one = [{"study": "a", "nodes": n, "method": m} for n in (5, 10) for m in ("x", "y")]
+    two = [{"study": "b", "load": 2.0, "seed": seed} for seed in range(9)]
+    planned(tmp_path / "out", *one, *two)
+
+    def told(**where: str) -> str:
+        with pytest.raises(InputError) as error:
+            scenario_text(tmp_path / "out", where)
+        return str(error.value).partition("out: ")[2]
+
+    assert told(study="b", load="2") == (
+        "9 runs to choose from; which one? They differ in seed: 0, 1, 2, 3, 4, 5, .. 8. For example --where seed=0"
+    )
+    assert told(nodes="10") == (
+        "2 runs to choose from; which one? They differ in method: x, y. For example --where method=x"
+    )
+    assert told(nodes="10", method="z") == (
+        "no run has these labels; method is x, y in those with the others"
+    )
+    assert told(mehtod="x") == "no run has these labels; mehtod: did you mean 'method'?"
+    assert told(nodes="7", load="3") == "no run has these labels; each label alone has some"
+
+
+def test_a_run_behind_a_shipped_page(tmp_path):
+    """Of results without a run database: the run as the page's code plans it."""
+    words = [
+        "--scenario",
+        tmp_path / "x.toml",
+        "--where",
+        "policy=fifo-strict",
+        "--where",
+        "seed=2",
+    ]
+    code, text = export(RESULTS / "clusters", *words)
+    assert code != 0
+    assert "runs to choose from; which one? They differ in question: " in text
+    proposed = shlex.split(text.partition("For example ")[2])
+    assert export(RESULTS / "clusters", *words, *proposed)[0] == 0
+    made = read_scenario(tmp_path / "x.toml")
+    assert (made.policy, made.seed) == ("fifo-strict", 2)
+    assert "got no runs.sqlite" in export(tmp_path, *words)[1]
 
 
 def test_labels_that_are_proposed_can_be_pasted_into_a_shell(tmp_path):
-    planned(tmp_path / "out", {"label": "b = 1"})
+    planned(tmp_path / "out", {"label": "b = 1"}, {"label": "b, 2"})
     with pytest.raises(InputError) as error:
-        scenario_text(tmp_path / "out", {"label": "b"})
+        scenario_text(tmp_path / "out", {})
+    assert "label: b = 1, 'b, 2'." in str(error.value)
     proposed = shlex.split(str(error.value).partition("For example ")[2])
     assert proposed == ["--where", "label=b = 1"]
     assert scenario_text(tmp_path / "out", {"label": "b = 1"})[0].startswith("# label b = 1\n")
@@ -160,7 +206,7 @@ def test_labels_that_are_proposed_can_be_pasted_into_a_shell(tmp_path):
 def test_a_label_is_a_comment_whatever_it_says(tmp_path):
     planned(tmp_path / "out", {"what": "x\nseed = 7"})
     text, files = scenario_text(tmp_path / "out", {})
-    assert tomllib.loads(text) == CONFIG
+    assert tomllib.loads(text) == CONFIG | {"seed": 0}
     assert files == []
     with pytest.raises(InputError, match="no run has these labels"):
         scenario_text(tmp_path / "out", {"what": "y"})
