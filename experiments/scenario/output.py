@@ -9,7 +9,6 @@ import contextlib
 import io
 import json
 import math
-import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -31,6 +30,8 @@ if TYPE_CHECKING:
 
 SUMMARY = "summary.json"
 MACHINES = "machines.json"
+LOCK = ".lock"
+"""There while a run writes into the folder."""
 FORMAT = 2
 """Version of the files of a run, in ``summary.json``; 1 had none."""
 WAITED_FOR = {
@@ -73,8 +74,7 @@ def new_folder(folder: Path, inputs: Sequence[Path] = ()) -> Iterator[None]:
         raise InputError(f"--out {folder}: is a file, expected a folder") from None
     except OSError as error:
         raise InputError(f"--out {folder}: cannot be written ({error.strerror})") from None
-    # A run that is refused by the lock takes nothing away: the folder is another's.
-    with _alone(folder), taken_away(made):
+    with taken_away(made), _alone(folder):
         yield
 
 
@@ -93,19 +93,20 @@ def _expect_no_input(folder: Path, inputs: Sequence[Path]) -> None:
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Keep other runs out of the folder; raises InputError where one is at work there."""
-    import fcntl
+    from filelock import FileLock, Timeout
 
-    descriptor = os.open(folder, os.O_RDONLY)
+    path = folder / LOCK
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(
-                f"--out {folder}: another run is writing into it, expected one at a time"
-            ) from None
-        yield
-    finally:
-        os.close(descriptor)
+        with FileLock(path, timeout=0):
+            try:
+                yield
+            finally:
+                with contextlib.suppress(OSError):  # open files stay, on some systems
+                    path.unlink()
+    except Timeout:
+        raise InputError(
+            f"--out {folder}: another run is writing into it, expected one at a time"
+        ) from None
 
 
 def expect_no_records(folder: Path, streams: bool) -> None:

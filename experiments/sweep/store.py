@@ -18,16 +18,18 @@ import functools
 import hashlib
 import json
 import os
+import platform
 import sqlite3
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
 
-from experiments.files import not_there, taken_away
+from filelock import FileLock, Timeout
+
+from experiments.files import not_there, taken_away, write_whole
 from experiments.sweep.task import Scalar, Task
 from simulator.errors import InputError
 
@@ -35,8 +37,9 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 DATABASE = "runs.sqlite"
-LOCK = "lock"
-PARTS = (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", LOCK)
+LOCK, HOLDER = "lock", "lock-holder"
+"""Held while a sweep runs on the folder, and who holds it."""
+PARTS = (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", LOCK, HOLDER)
 """A sweep's own files; SQLite keeps two beside the database."""
 OF_EARLIER_RELEASES = "ledger.sqlite"
 
@@ -196,33 +199,34 @@ class Store:
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other sweeps off the folder; raises InputError where one runs already."""
-        with _lock_file(self.folder) as file:
-            if not _lock(file):
-                file.seek(0)
-                who = file.read().strip() or "another process"
+        lock = _lock(self.folder)
+        with contextlib.ExitStack() as held:
+            try:
+                # `is_locked` of another process holds it for an instant.
+                held.enter_context(lock.acquire(timeout=0.1))
+            except Timeout:
                 raise InputError(
-                    f"{self.folder}: a sweep is running on this folder ({who}), "
+                    f"{self.folder}: a sweep is running on this folder ({_holder(self.folder)}), "
                     "expected one at a time"
-                )
-            file.truncate(0)
+                ) from None
+            except OSError as error:
+                path = self.folder / LOCK
+                why = "is a symbolic link" if path.is_symlink() else error.strerror
+                raise InputError(f"{path}: cannot be written ({why})") from None
             # A full disk must not keep a resume from starting.
             with contextlib.suppress(OSError):
-                file.write(f"process {os.getpid()} on {os.uname().nodename}")
-                file.flush()
+                write_whole(self.folder / HOLDER, f"process {os.getpid()} on {platform.node()}")
             yield
 
     def is_locked(self) -> bool:
         """True while a sweep runs on the folder."""
-        import fcntl
-
         try:
-            with (self.folder / LOCK).open() as file:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
+            with _lock(self.folder).acquire(timeout=0):
+                return False
+        except Timeout:
             return True
         except OSError:
-            pass
-        return False
+            return False
 
     # -- writing: the coordinating process alone ----------------------------------------------
 
@@ -600,7 +604,7 @@ def _expect_empty(folder: Path) -> None:
     """A folder without a run database that holds something belongs to somebody else."""
     if is_sweep(folder):
         return
-    others = sorted(path.name for path in folder.iterdir() if path.name != LOCK)
+    others = sorted(path.name for path in folder.iterdir() if path.name not in (LOCK, HOLDER))
     if others:
         named = ", ".join(others[:3]) + (", .." if len(others) > 3 else "")
         raise InputError(
@@ -660,22 +664,12 @@ def _place(folder: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _lock_file(folder: Path) -> IO[str]:
-    path = folder / LOCK
+def _lock(folder: Path) -> FileLock:
+    return FileLock(folder / LOCK, mode=0o666)
+
+
+def _holder(folder: Path) -> str:
     try:
-        return open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666), "r+")
-    except OSError as error:
-        why = "is a symbolic link" if path.is_symlink() else error.strerror
-        raise InputError(f"{path}: cannot be written ({why})") from None
-
-
-def _lock(file: IO[str]) -> bool:
-    import fcntl
-
-    # More than once, because ``is_locked`` of another process holds the lock for an instant.
-    for _ in range(5):
-        with contextlib.suppress(BlockingIOError):
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        time.sleep(0.02)
-    return False
+        return (folder / HOLDER).read_text("utf-8") or "another process"
+    except OSError:
+        return "another process"

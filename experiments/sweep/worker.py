@@ -12,6 +12,7 @@ import importlib
 import io
 import json
 import os
+import platform
 import signal
 import sys
 import threading
@@ -91,7 +92,7 @@ def execute(
     for function, sources, version in code:
         if code_version(function, sources) != version:
             raise InputError(
-                f"worker on {os.uname().nodename}: its code, data or libraries differ from the "
+                f"worker on {platform.node()}: its code, data or libraries differ from the "
                 f"coordinating process's (for {function}), expected the same"
             )
     return [_execute(order, time_limit_s) for order in orders]

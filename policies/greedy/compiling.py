@@ -9,7 +9,6 @@ all kernels together, so that a change in one compiles its callers again.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import sys
 import threading
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
+from filelock import FileLock
 from numba import njit
 
 from simulator.model import tolerances
@@ -116,6 +116,5 @@ def _one_process(folder: Path) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
-            file = stack.enter_context(open(folder / "compiling.lock", "w"))
-            fcntl.flock(file, fcntl.LOCK_EX)
+            stack.enter_context(FileLock(folder / "compiling.lock"))
         yield

@@ -6,7 +6,6 @@ a link that somebody planted does no harm. It gets its name when it is whole.
 
 from __future__ import annotations
 
-import os
 import secrets
 from pathlib import Path
 from typing import IO
@@ -20,5 +19,4 @@ def created_beside(path: Path) -> tuple[Path, IO[bytes]]:
     Raises OSError: it cannot be created.
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
-    descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
-    return temporary, open(descriptor, "w+b")
+    return temporary, open(temporary, "x+b")
