@@ -18,6 +18,7 @@ from simulator.files.keys import (
     at_key,
     described,
     explained,
+    parse_toml,
     read_toml,
     validated,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "described",
     "explained",
     "of_file",
+    "parse_toml",
     "path_keys",
     "read_toml",
     "toml_text",

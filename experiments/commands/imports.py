@@ -64,8 +64,9 @@ def kueue(
 
 def _write(made: Imported, out: Path) -> None:
     from experiments.commands.new import _written
+    from experiments.text import printable
 
-    path = _written(out, ".toml", made.text())
+    path = _written(out, ".toml", made.checked())
     for each in made.unused:
-        print(f"not used: {' '.join(each.split())}")
+        print(f"not used: {printable(' '.join(each.split()))}")
     print(f"{path}: run it with\n  schedlab run {path}")

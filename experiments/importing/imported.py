@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from experiments.config import of_file, parse_toml, toml_value, validated
+from experiments.text import printable
+from simulator.errors import InputError
 from simulator.workloads.registry import recognised
 
 TABLES = ("", "workload", "cluster", "tenants", "policy_options")
@@ -21,17 +23,32 @@ class Imported:
 
     def set(self, table: str, key: str, value: object, because: str) -> None:
         """Set a key; the comment beside it says why."""
-        self.keys.setdefault(table, {})[key] = value, " ".join(because.split())
+        self.keys.setdefault(table, {})[key] = value, because
 
     def text(self) -> str:
         """The scenario as TOML."""
-        lines = [f"# from {self.source}"]
+        lines = [f"# from {_comment(self.source)}"]
         for table in sorted(self.keys, key=lambda name: TABLES.index(name.partition(".")[0])):
             lines += [f"\n[{table}]"] if table else []
             for key, (value, because) in self.keys[table].items():
-                lines.append(f"{key} = {_toml(value)}  # {because}")
-        lines += ["", *(f"# not used: {' '.join(each.split())}" for each in self.unused)]
+                lines.append(f"{key} = {toml_value(value)}  # {_comment(because)}")
+        lines += ["", *(f"# not used: {_comment(each)}" for each in self.unused)]
         return "\n".join(lines).rstrip() + "\n"
+
+    def checked(self) -> str:
+        """The text, which a run reads; raises InputError that names the key where a setting has a value that it cannot have."""
+        from experiments.scenario.build import policy_of
+        from experiments.scenario.schema import Scenario
+
+        text = self.text()
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise InputError(f"{self.source}: half a character in a text, expected UTF-8") from None
+        scenario = validated(Scenario, parse_toml(text, Path(self.source)), self.source)
+        with of_file(self.source):
+            policy_of(scenario)
+        return text
 
 
 def format_of(jobs: str) -> str:
@@ -40,7 +57,6 @@ def format_of(jobs: str) -> str:
     return recognised(path) if path.is_file() else "csv"
 
 
-def _toml(value: object) -> str:
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{json.dumps(k)} = {_toml(v)}" for k, v in value.items()) + " }"
-    return json.dumps(value, ensure_ascii=False)
+def _comment(text: str) -> str:
+    """A text in a comment: on one line, without control characters."""
+    return printable(" ".join(text.split()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import count
 from pathlib import Path
 
 from experiments.importing.imported import Imported, format_of
@@ -23,6 +24,7 @@ PLANS = {
     "bf_resolution": ("bf_resolution_s", 1.0, 60),
 }
 """Options of backfilling by Slurm's names: ours, our unit in theirs, and Slurm's default."""
+WHOLE = re.compile(r"[0-9]{1,9}")
 Row = dict[str, str]
 Kind = tuple[int, str, str | None, str | None]
 """GPUs of a node and their type, CPUs and memory as they are written."""
@@ -44,8 +46,11 @@ def from_slurm(conf: Path, qos: Path | None, jobs: str) -> Imported:
     _nodes(made, conf, nodes)
     _order(made, conf, {key: value for key, (value, _) in settings.items()})
     if "weight_partition" in made.keys.get("policy_options", ()) and partitions:
-        named = [f"{p['partitionname']}={p.get('priorityjobfactor', '1')}" for p in partitions]
-        made.set("policy_options", "partition_priority", " ".join(named), "PriorityJobFactor")
+        named = _by_name(
+            conf, "priorityjobfactor",
+            {p["partitionname"]: p.get("priorityjobfactor", "1") for p in partitions},
+        )  # fmt: skip
+        made.set("policy_options", "partition_priority", named, "PriorityJobFactor")
     if qos is not None:
         _qos(made, qos, settings.get("preempttype", ("",))[0])
     made.unused += [_written(row) for row in rows if len(row) > 1 and row not in nodes]
@@ -87,7 +92,7 @@ def _sinfo(path: Path, header: list[str], lines: list[str]) -> list[Row]:
         row = dict(zip(header, line.split(), strict=False))
         name = row.get("NODELIST") or row.get("HOSTNAMES")
         many = row.get("NODES", "")
-        if len(row) < len(header) or not (name or many.isdecimal()):
+        if len(row) < len(header) or not (name or WHOLE.fullmatch(many)):
             raise InputError(
                 f"{path}: row {number + 1} is {line[:40]!r}, expected {' '.join(header)}"
             )
@@ -102,7 +107,7 @@ def _written(row: Row) -> str:
     return " ".join(f"{key}={value}" for key, value in row.items())
 
 
-def _count(names: str) -> int:
+def _count(conf: Path, names: str) -> int:
     """Nodes of a list of names: "gpu[01-16,20],login" are 18."""
     found = 0
     for name in re.findall(r"[^,\[]+(?:\[[^\]]*\][^,\[]*)*", names):
@@ -110,17 +115,20 @@ def _count(names: str) -> int:
         for inside in re.findall(r"\[([^\]]*)\]", name):
             ends = [each.partition("-") for each in inside.split(",")]
             many *= sum(
-                int(last) - int(first) + 1 if last.isdigit() and first.isdigit() else 1
-                for first, _, last in ends
+                max(_whole(conf, "nodename", last) - _whole(conf, "nodename", first) + 1, 0)
+                if dash
+                else 1
+                for first, dash, last in ends
             )
         found += many
     return found
 
 
-def _gpus(row: Row) -> tuple[int, str]:
+def _gpus(conf: Path, row: Row) -> tuple[int, str]:
     """GPUs of a node, and their type where it is named."""
-    kinds = re.findall(r"gpu(?::([A-Za-z][\w.-]*))?(?::(\d+))?", row.get("gres", ""))
-    return sum(int(count or 1) for _, count in kinds), next((t for t, _ in kinds if t), "")
+    kinds = re.findall(r"gpu(?::([A-Za-z][\w.-]*))?(?::([0-9]+))?", row.get("gres", ""))
+    counts = [_whole(conf, "gres", count or "1") for _, count in kinds]
+    return sum(counts), next((t for t, _ in kinds if t), "")
 
 
 def _nodes(made: Imported, conf: Path, rows: list[Row]) -> None:
@@ -128,7 +136,7 @@ def _nodes(made: Imported, conf: Path, rows: list[Row]) -> None:
     default = next((row for row in rows if row["nodename"].upper() == "DEFAULT"), {})
     kinds: dict[Kind, list[Row]] = {}
     for row in ({**default, **row} for row in rows if row["nodename"].upper() != "DEFAULT"):
-        of_node, type_of_node = _gpus(row)
+        of_node, type_of_node = _gpus(conf, row)
         if of_node:
             alike = (of_node, type_of_node, row.get("cpus"), row.get("realmemory"))
             kinds.setdefault(alike, []).append(row)
@@ -138,25 +146,25 @@ def _nodes(made: Imported, conf: Path, rows: list[Row]) -> None:
         raise InputError(f"{conf}: no node with GPUs, expected NodeName=.. Gres=gpu:..")
     if len(kinds) == 1:
         made.set("cluster", "kind", "nodes", "equal servers")
-        _servers(made, "cluster", *kinds.popitem())
+        _servers(made, conf, "cluster", *kinds.popitem())
         return
     made.set("cluster", "kind", "mixed", f"{len(kinds)} kinds of servers")
     for alike, of_kind in kinds.items():
-        name = re.sub(r"\W", "-", alike[1] or "gpu").lower()
-        table = f"cluster.groups.{name}"
-        table += f"-{len(made.keys)}" if table in made.keys else ""
-        _servers(made, table, alike, of_kind)
+        name = re.sub(r"\W", "-", alike[1] or "gpu", flags=re.ASCII).lower()
+        named = (f"cluster.groups.{name}{f'-{n}' if n > 1 else ''}" for n in count(1))
+        table = next(table for table in named if table not in made.keys)
+        _servers(made, conf, table, alike, of_kind)
 
 
-def _servers(made: Imported, table: str, alike: Kind, rows: list[Row]) -> None:
+def _servers(made: Imported, conf: Path, table: str, alike: Kind, rows: list[Row]) -> None:
     """The keys of equal servers."""
     gpus, gpu_type, cpus, memory_mb = alike
     names = ", ".join(f"NodeName={row['nodename']}" for row in rows)
-    made.set(table, "num_nodes", sum(_count(row["nodename"]) for row in rows), names)
+    made.set(table, "num_nodes", sum(_count(conf, row["nodename"]) for row in rows), names)
     made.set(table, "gpus_per_node", gpus, f"Gres={rows[0]['gres']}")
-    if str(cpus).isdigit():
+    if WHOLE.fullmatch(cpus or ""):
         made.set(table, "cpus_per_node", int(str(cpus)), f"CPUs={cpus}")
-    if str(memory_mb).isdigit():
+    if WHOLE.fullmatch(memory_mb or ""):
         memory_gb = int(str(memory_mb)) / 1024
         made.set(table, "memory_gb_per_node", memory_gb, f"RealMemory={memory_mb} MB")
     if known := known_gpu_type(gpu_type):
@@ -230,10 +238,13 @@ def _qos(made: Imported, path: Path, preempt_type: str) -> None:
         raise InputError(
             f"{path}: columns are {', '.join(header[:5])}, expected Name and Priority between |"
         )
-    rows = [dict(zip(header, line, strict=False)) for line in lines[1:]]
-    named = " ".join(
-        f"{r['name']}={_number(path, 'priority', r.get('priority') or '0'):g}" for r in rows
-    )
+    for number, line in enumerate(lines[1:], start=1):
+        if len(line) != len(header):
+            raise InputError(
+                f"{path}: row {number} has {len(line)} columns, expected {len(header)}"
+            )
+    rows = [dict(zip(header, line, strict=True)) for line in lines[1:]]
+    named = _by_name(path, "priority", {row["name"]: row["priority"] or "0" for row in rows})
     if "weight_qos" in made.keys.get("policy_options", ()):
         made.set("policy_options", "qos_priority", named, f"Priority of {path}")
     else:
@@ -251,9 +262,23 @@ def _qos(made: Imported, path: Path, preempt_type: str) -> None:
             made.unused.append(f"column {column} of {path}")
 
 
+def _by_name(path: Path, key: str, numbers: Row) -> str:
+    """Numbers by name as the policy `multifactor` reads them: "high=100 normal=10"."""
+    for name in numbers:
+        if not re.fullmatch(r"[^\s=,]+", name):
+            raise InputError(f"{path}: a name is {name!r}, expected one without space, = and comma")
+    return " ".join(f"{name}={_number(path, key, text):.15g}" for name, text in numbers.items())
+
+
+def _whole(path: Path, key: str, text: str) -> int:
+    if not WHOLE.fullmatch(text):
+        raise InputError(f"{path}: {key} has {text!r}, expected a whole number below a billion")
+    return int(text)
+
+
 def _number(path: Path, key: str, text: str) -> float:
-    if not re.fullmatch(r"\d+(\.\d+)?", text):
-        raise InputError(f"{path}: {key} is {text!r}, expected a number >= 0")
+    if not re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,15})?", text):
+        raise InputError(f"{path}: {key} is {text!r}, expected a number >= 0, of at most 15 digits")
     return float(text)
 
 

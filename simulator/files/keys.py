@@ -150,7 +150,11 @@ LARGEST = 10**18
 
 def read_toml(path: Path) -> dict[str, Any]:
     """A TOML file as nested dicts; raises InputError naming file, line and column."""
-    text = read_input_text(path, "a TOML file", MOST_CONFIG_BYTES)
+    return parse_toml(read_input_text(path, "a TOML file", MOST_CONFIG_BYTES), path)
+
+
+def parse_toml(text: str, path: Path) -> dict[str, Any]:
+    """Nested dicts of the text of a TOML file; raises as `read_toml`."""
     try:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -1,5 +1,7 @@
 """`schedlab import`: settings of Slurm and Kueue as scenarios that run."""
 
+import itertools
+import json
 import tomllib
 from pathlib import Path
 
@@ -146,7 +148,7 @@ def test_what_is_wrong_is_one_line(tmp_path):
         assert message in refused("import", "slurm", "slurm.conf", cwd=tmp_path)
     for text, message in (
         ("kind: [", "no YAML"),
-        ("- 1", "no mapping"),
+        ("- 1", "a document is a list, expected a mapping"),
         ("kind: Job", "no ClusterQueue"),
     ):
         (tmp_path / "q.yaml").write_text(text)
@@ -199,3 +201,96 @@ def test_nodes_as_slurm_shows_them(tmp_path, nodes):
     done("run", "scenario.toml", cwd=tmp_path)
     (tmp_path / "nodes.txt").write_text("NODELIST GRES\ngpu01\n")
     assert "row 1 is 'gpu01'" in refused("import", "slurm", "nodes.txt", cwd=tmp_path)
+
+
+def queues(*names: str, amount: str = "8", more: str = "") -> str:
+    """ClusterQueues of these names, each with a quota of GPUs."""
+    resource = f"{{name: nvidia.com/gpu, nominalQuota: {amount}}}"
+    spec = f"spec: {{resourceGroups: [{{flavors: [{{name: a, resources: [{resource}]}}]}}]{more}}}"
+    return "---\n".join(f"kind: ClusterQueue\nmetadata: {{name: {n}}}\n{spec}\n" for n in names)
+
+
+def test_names_and_values_of_any_kind_make_a_scenario_that_is_read(tmp_path):
+    """Nothing that a file or its name says becomes a key: texts are texts, comments end with their lines."""
+    jobs, odd = 'j"obs\n[failures]\x7f\x01.csv', 'a \\" ]\n seed = 7\x1f\x7f#é='
+    (tmp_path / "q\nseed = 9.yaml").write_text(
+        queues(json.dumps(odd), "1.5", "true", more=', "x\\n[spot]\\x07": {preemption: [1]}')
+    )
+    done("import", "kueue", "q\nseed = 9.yaml", "--jobs", jobs, cwd=tmp_path)
+    text = (tmp_path / "scenario.toml").read_text()
+    made = tomllib.loads(text)
+    assert set(made) == {"policy", "workload", "cluster", "tenants"}
+    assert made["workload"]["path"] == jobs
+    assert made["tenants"]["quota"] == {odd: 8, "1.5": 8, "true": 8}
+    assert "# from q seed = 9.yaml" in text
+    (tmp_path / "s.conf").write_text(
+        CONF.replace("a100", "é.\x01").replace("v100", "v.1").replace("lab", 'l"\x07ab')
+    )
+    done("import", "slurm", "s.conf", "--jobs", jobs, "--out", "s.toml", cwd=tmp_path)
+    assert [*tomllib.loads((tmp_path / "s.toml").read_text())["cluster"]["groups"]] == [
+        "gpu",
+        "v-1",
+    ]
+
+
+LAUGHS = "a: &a [x]\n" + "".join(
+    f"{new}: &{new} [{', '.join([f'*{old}'] * 10)}]\n"
+    for old, new in itertools.pairwise("abcdefgh")
+)
+"""Each line stands for ten times as much as the one before."""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (queues("x", amount="9" * 400), "expected a whole number below a billion"),
+        (queues("x", amount="١"), "expected a whole number below a billion"),
+        (queues("x", "y", "x"), "q.yaml: ClusterQueue x is there twice, expected one of each name"),
+        (queues('""'), "is there without a name, expected metadata.name"),
+        (queues("x", more=", preemption: [1]"), "x: spec: preemption is a list, expected a mapping"),
+        (queues("x", more=", cohort: {a: 1}"), "x: spec: cohort is a mapping, expected a text"),
+        ("kind: ClusterQueue\nmetadata: {name: x}\nspec: 3\n", "x: spec is '3', expected a mapping"),
+        ("kind: ClusterQueue\nmetadata: {name: x}\nspec: {resourceGroups: [7]}\n",
+         "x: spec: an entry of resourceGroups is '7', expected a mapping"),
+        ("items: {a: 1}\n", "a document: items is a mapping, expected a list"),
+        ("[" * 1000, "holds too much, expected at most 300,000 values, aliases counted each time, 50 deep"),
+        (LAUGHS, "holds too much"),
+        (queues("x") + "{[1]: 2}", "no YAML"),
+        (queues("x", amount='"\\ud800"'), "q.yaml: "),
+    ],
+)  # fmt: skip
+def test_damaged_queues_are_one_line(tmp_path, text, message):
+    (tmp_path / "q.yaml").write_text(text)
+    assert message in refused("import", "kueue", "q.yaml", cwd=tmp_path)
+    assert not (tmp_path / "scenario.toml").exists()
+
+
+def test_few_aliases_are_read(tmp_path):
+    spec = queues("x").partition("spec: ")[2].strip()
+    items = [
+        f"- {{kind: ClusterQueue, metadata: {{name: {name}}}, spec: {of}}}\n"
+        for name, of in (("x", f"&s {spec}"), ("y", "*s"))
+    ]
+    (tmp_path / "q.yaml").write_text(f"items:\n{''.join(items)}")
+    done("import", "kueue", "q.yaml", cwd=tmp_path)
+    made = tomllib.loads((tmp_path / "scenario.toml").read_text())
+    assert made["tenants"]["quota"] == {"x": 8, "y": 8}
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        ("slurm.conf", "01-03,07", "07-03", "cluster.groups.a100.num_nodes: got 0, expected an integer >= 1"),
+        ("slurm.conf", "01-03", "1-" + "9" * 400, "expected a whole number below a billion"),
+        ("slurm.conf", "a100:8", "a100:" + "9" * 400, "expected a whole number below a billion"),
+        ("slurm.conf", "Age=500", "Age=" + "9" * 400, "expected a number >= 0, of at most 15 digits"),
+        ("qos.txt", "high|100|gres/gpu=8", "high", "qos.txt: row 2 has 1 columns, expected 3"),
+        ("qos.txt", "high|", "hi gh=3|", "a name is 'hi gh=3', expected one without space, = and comma"),
+    ],
+)  # fmt: skip
+def test_damaged_settings_of_slurm_are_one_line(tmp_path, file, old, new, message):
+    path = folder(tmp_path) / file
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    assert message in refused("import", "slurm", "slurm.conf", "qos.txt", cwd=tmp_path)
+    assert not (tmp_path / "scenario.toml").exists()

@@ -5,6 +5,7 @@ Some inputs a format here; ``pytest -m slow tests/workloads/test_damaged_files.p
 
 import json
 import random
+import tomllib
 from collections.abc import Callable
 from functools import partial
 from io import BytesIO
@@ -16,10 +17,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from experiments.config import validated
+from experiments.importing import Imported, from_kueue, from_slurm
 from experiments.scenario.checks import ScenarioChecks
 from experiments.scenario.options import parse_options, set_key
 from experiments.scenario.reading import read_run_table
-from experiments.scenario.schema import read_scenario
+from experiments.scenario.schema import Scenario, read_scenario
 from experiments.sweep.sweepfile import read_sweep
 from simulator.errors import InputError
 from simulator.laws import parse_law
@@ -31,6 +34,7 @@ from simulator.workloads.plain_csv import CsvJobs
 from simulator.workloads.registry import formats
 from simulator.workloads.table import Setting
 from simulator.workloads.trace import Trace
+from tests.cli.test_import import CONF, QOS, QUEUES, SCONTROL, SINFO
 
 ROOT = Path(__file__).parents[2]
 
@@ -185,6 +189,18 @@ def schedule(path: Path) -> None:
     read_run_table(path, ("job_id", *numbers), numbers)
 
 
+def imported(read: Callable[..., Imported], *files: Path | None, **options: int) -> None:
+    """What is written is a scenario."""
+    text = read(*files, jobs="jobs.csv", **options).checked()
+    validated(Scenario, tomllib.loads(text), "scenario.toml")
+
+
+def qos(path: Path) -> None:
+    conf = path.parent / "slurm.conf"
+    conf.write_text(f"{CONF}PreemptType=preempt/qos\n")
+    imported(from_slurm, conf, path)
+
+
 def trace(table: type[Trace], path: Path, skip: bool = False) -> None:
     """Read a file as a trace, beside the file of rates that some formats need."""
     (path.parent / THROUGHPUTS[0]).write_text(RATES)
@@ -239,6 +255,11 @@ FORMATS: dict[str, tuple[str, str | bytes, Callable[[Path], Any]]] = {
     "sweep": ("sweep.toml", SWEEP, read_sweep),
     "rental types": ("types.toml", TYPES, read_types),
     "schedule": ("schedule.csv", SCHEDULE, schedule),
+    "slurm.conf": ("slurm.conf", CONF, lambda path: imported(from_slurm, path, None)),
+    "scontrol": ("nodes.txt", SCONTROL, lambda path: imported(from_slurm, path, None)),
+    "sinfo": ("nodes.txt", SINFO, lambda path: imported(from_slurm, path, None)),
+    "qos": ("qos.txt", QOS, qos),
+    "kueue": ("queues.yaml", QUEUES, lambda path: imported(from_kueue, path, gpus_per_node=8)),
 }
 
 TOKENS = [
