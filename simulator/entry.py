@@ -28,6 +28,7 @@ from simulator.metrics.result import NodeMeters, Result
 from simulator.model.cluster import Cluster
 from simulator.model.contract import Decision, PolicyLike, View
 from simulator.model.decision_points import DecisionPoints, ServerSpec
+from simulator.model.fractional import shares_gpus
 from simulator.model.workload import Workload
 from simulator.statistics import Streams
 from simulator.workloads.fits import check_fits
@@ -102,7 +103,9 @@ def simulate(
         measure_decisions or (server is not None and server.law is None),
     )
     simulation.fractional_gpus = bool(getattr(policy, "fractional_gpus", False))
-    simulation.schedule = ScheduleLog(cluster.node_type_of) if record_schedule else None
+    if record_schedule:
+        names_gpus = simulation.fractional_gpus or shares_gpus(workload)
+        simulation.schedule = ScheduleLog(cluster.node_type_of, names_gpus)
     with _stream(simulation, stream_to) as stream:
         begin(simulation, parts, lambda: _decider(policy), make_dispatcher(dispatcher), server)
         try:
@@ -136,7 +139,10 @@ def _stream(
     stream = RecordStream(folder)
     simulation.decisions = StreamedDecisions(stream)
     if simulation.schedule is not None:
-        simulation.schedule = StreamedSchedule(stream, simulation.workload, simulation.cluster)
+        names_gpus = simulation.schedule.gpu_ids() is not None
+        simulation.schedule = StreamedSchedule(
+            stream, simulation.workload, simulation.cluster, names_gpus
+        )
     return stream
 
 

@@ -369,7 +369,7 @@ class Controller:
             for share in shares:
                 schedule.add((share,), execution.joined_s.get(share.node, start_s), now_s)
         else:
-            schedule.add(shares, start_s, now_s)
+            schedule.add(shares, start_s, now_s, execution.gpus_of)
 
     def _others_may_change(self, execution: Execution) -> None:
         """Other jobs may run at another rate, now that this one has come or gone."""

@@ -75,11 +75,12 @@ class ScheduleLog(Sequence[ShareRecord]):
     Parameters
     ----------
     node_type_of : of nodes of fixed types; None: placements say the type.
+    names_gpus : whether the numbers of GPUs that decisions name are kept.
     """
 
     BLOCK = 4096
 
-    def __init__(self, node_type_of: Sequence[int] | None = None) -> None:
+    def __init__(self, node_type_of: Sequence[int] | None = None, names_gpus: bool = False) -> None:
         self._columns: dict[str, array[Any]] = {
             name: array("q" if name in ("job", "node", "node_type") else "d")
             for name in ShareRecord._fields
@@ -89,12 +90,26 @@ class ScheduleLog(Sequence[ShareRecord]):
         self._real = dict.fromkeys(_AMOUNTS, False)
         self._shares: list[float] = []
         self._stretches: list[float] = []
+        self._gpus_of: dict[int, Sequence[int]] | None = {} if names_gpus else None
 
-    def add(self, shares: tuple[Placement, ...], start_s: float, end_s: float) -> None:
-        """One more stretch of time of one job, with all its shares; none where it has no length."""
+    def add(
+        self,
+        shares: tuple[Placement, ...],
+        start_s: float,
+        end_s: float,
+        gpus_of: Sequence[int] = (),
+    ) -> None:
+        """One more stretch of time of one job, with all its shares; none where it has no length.
+
+        Parameters
+        ----------
+        gpus_of : numbers of the GPUs of its only share, where the decision named them.
+        """
         if end_s <= start_s:
             return
         latest = self._shares
+        if gpus_of and self._gpus_of is not None:
+            self._gpus_of[len(self._columns["job"]) + len(latest) // _WIDTH] = gpus_of
         for share in shares:
             latest += share  # numbers alone: the shares themselves need not live on
         self._stretches += (len(shares), start_s, end_s)
@@ -141,6 +156,13 @@ class ScheduleLog(Sequence[ShareRecord]):
             if not self._real[name]:
                 found[name] = found[name].astype(np.int64)
         return found
+
+    def gpu_ids(self) -> list[str] | None:
+        """Numbers of the GPUs of each share of `columns`, "0 3", empty where none were named; None: not kept."""
+        if self._gpus_of is None:
+            return None
+        named = {row: " ".join(map(str, sorted(gpus))) for row, gpus in self._gpus_of.items()}
+        return [named.get(row, "") for row in range(len(self._columns["job"]))]
 
     def __len__(self) -> int:
         return len(self.columns["job"])

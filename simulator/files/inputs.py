@@ -101,9 +101,9 @@ def read_input_text(path: str | Path, expected: str = "a text file", most: int =
         ) from None
 
 
-def read_json(path: str | Path, expected: str) -> Any:
-    """The value in a JSON file; raises InputError naming file and line."""
-    text = read_input_text(path, expected)
+def read_json(path: str | Path, expected: str, most: int = MOST_BYTES) -> Any:
+    """The value in a JSON file of at most so many bytes; raises InputError naming file and line."""
+    text = read_input_text(path, expected, most)
     try:
         found = json.loads(text)
         if "\\ud" in text.lower():  # else each text in it came from UTF-8

@@ -56,10 +56,11 @@ def _columns(log: DecisionLog) -> Decisions:
 
 
 def _schedule(record: RunRecord) -> pa.Table | None:
-    shares = record.shares()
-    if shares is None:
+    shares, schedule = record.shares(), record.schedule
+    if shares is None or schedule is None:
         return None
-    return SCHEDULE.table(Shares(shares, Names.of(record.workload, record.cluster)))
+    columns = shares | {"gpu_ids": schedule.gpu_ids()}
+    return SCHEDULE.table(Shares(columns, Names.of(record.workload, record.cluster)))
 
 
 def _configurations(record: RunRecord) -> pa.Table | None:

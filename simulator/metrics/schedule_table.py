@@ -32,7 +32,7 @@ class Names(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """Shares of nodes as columns of numbers, with the names behind their indices."""
+    """Shares of nodes as columns, with the names behind their indices; ``gpu_ids`` may be None."""
 
     columns: Mapping[str, Any]
     names: Names
@@ -61,6 +61,9 @@ SCHEDULE: Schema[Shares] = Schema(
                 values=lambda s: s.columns["memory_gb"]),
         Derived("start_s", "s", "from when", "number", values=lambda s: s.columns["start_s"]),
         Derived("end_s", "s", "until when", "number", values=lambda s: s.columns["end_s"]),
+        Derived("gpu_ids", "", "numbers of its GPUs on this node, counted from 0, such as 0 3; empty: none were named",
+                "text", when="jobs need, or the policy gives, parts of GPUs",
+                values=lambda s: s.columns["gpu_ids"]),
     ),
     when="the schedule is recorded",
 )  # fmt: skip

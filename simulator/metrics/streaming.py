@@ -231,8 +231,10 @@ class StreamedDecisions(DecisionLog):
 class StreamedSchedule(ScheduleLog):
     """A schedule of which only the last shares are in memory."""
 
-    def __init__(self, stream: RecordStream, workload: Workload, cluster: Cluster) -> None:
-        super().__init__(cluster.node_type_of)
+    def __init__(
+        self, stream: RecordStream, workload: Workload, cluster: Cluster, names_gpus: bool
+    ) -> None:
+        super().__init__(cluster.node_type_of, names_gpus)
         self._stream, self._names = stream, Names.of(workload, cluster)
         self._written = 0
 
@@ -248,8 +250,11 @@ class StreamedSchedule(ScheduleLog):
         """Write the shares in memory."""
         super()._spread()
         taken: dict[str, array[Any]] = self._columns
-        columns = {name: np.array(column) for name, column in taken.items()}
+        columns: dict[str, Any] = {name: np.array(column) for name, column in taken.items()}
+        columns["gpu_ids"] = self.gpu_ids()
         self._stream.write("schedule", SCHEDULE.table(Shares(columns, self._names)))
         self._written += len(columns["job"])
         for column in taken.values():
             del column[:]
+        if self._gpus_of:
+            self._gpus_of.clear()

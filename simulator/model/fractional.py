@@ -51,6 +51,11 @@ class SharedDuration(FixedDuration):
         return np.asarray(self.duration_s * self.num_gpus * self.part, dtype=np.float64)
 
 
+def shares_gpus(workload: Workload) -> bool:
+    """Whether jobs need parts of GPUs, so that several are on one GPU."""
+    return isinstance(workload.performance, SharedDuration)
+
+
 def demanded_gpus(workload: Workload, in_parts: bool) -> FloatArray:
     """``(J,)`` GPUs that each job holds while it runs: parts of one where the policy gives parts; 0: it chooses."""
     gpus = workload.num_gpus.astype(np.float64)

@@ -18,7 +18,7 @@ import numpy as np
 
 from simulator.arguments import MOST_JOBS
 from simulator.errors import InputError
-from simulator.files.inputs import read_input, read_input_text
+from simulator.files.inputs import MOST_BYTES, read_input, read_input_text
 from simulator.model.cluster import IntArray
 from simulator.workloads.bad_rows import TOLD, Bad
 
@@ -100,17 +100,17 @@ def read_lines(path: Path, expected: str) -> tuple[list[str], IntArray]:
     return [texts[line] for line in full.tolist()], full.astype(np.int64) + 1
 
 
-def read_cells(path: Path, expected: str) -> Cells:
-    """All fields of a file with titles.
+def read_cells(path: Path, expected: str, most: int = MOST_BYTES) -> Cells:
+    """All fields of a file with titles, of at most so many bytes.
 
-    Raises InputError: a file that cannot be read or is empty.
+    Raises InputError: a file that cannot be read, is too large or is empty.
     """
-    content = read_input(path, expected)
+    content = read_input(path, expected, most)
     if content.startswith(_PARQUET):
         return _of_parquet(path, content)
     beginning = content[:400_000].decode("utf-8-sig", errors="replace").lstrip()
     if _first_record(beginning) is not None:
-        return _of_records(path, read_input_text(path, expected))
+        return _of_records(path, read_input_text(path, expected, most))
     return _of_csv(path, content, expected)
 
 

@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from simulator.arguments import LATEST_S
 from simulator.errors import InputError, meant
+from simulator.files.inputs import MOST_BYTES
 from simulator.files.keys import KeyedError
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.schema import Column, Values
@@ -211,14 +212,18 @@ class Table:
 
     @classmethod
     def read(
-        cls, path: str | Path, columns: Sequence[InputColumn], layout: Layout = HEADER
+        cls,
+        path: str | Path,
+        columns: Sequence[InputColumn],
+        layout: Layout = HEADER,
+        most: int = MOST_BYTES,
     ) -> Table:
-        """Read a file, by default one whose first line names its columns.
+        """Read a file, by default one whose first line names its columns; such a one has ``most`` bytes at most.
 
         Raises InputError: a file that cannot be read or is empty, a missing, misspelt or double column,
         a line with too many fields.
         """
-        table = cls.of_file(path, columns, layout)
+        table = cls.of_file(path, columns, layout, most=most)
         for bad in table.bad:
             raise BadRows(bad)
         return table
@@ -230,6 +235,7 @@ class Table:
         columns: Sequence[InputColumn],
         layout: Layout = HEADER,
         given: Mapping[str, str] | None = None,
+        most: int = MOST_BYTES,
     ) -> Table:
         """As `read`, but rows that are none are in ``bad``.
 
@@ -241,7 +247,7 @@ class Table:
         if layout.names:
             return cls._without_header(path, columns, layout)
         required = ", ".join(c.name for c in columns if c.required)
-        cells = read_cells(path, f"a header line with {required}")
+        cells = read_cells(path, f"a header line with {required}", most)
         chosen = _chosen(cells.titles, columns, given or {})
         found, units, ignored = _match(path, cells.titles, columns, chosen)
         if cells.frame.empty and not cells.bad:
@@ -293,7 +299,7 @@ class Table:
 
     def _message(self, row: int, name: str, expected: str) -> str:
         value = self.frame[name].iloc[row]
-        shown = repr(value) if value else "empty"
+        shown = repr(value) if isinstance(value, str) and value else str(value) or "empty"
         title = self.titles.get(name, name)
         where = f"{self.path}, {self.row} {self.lines[row]}"
         return f"{where}: {title} is {shown}, expected {expected}"

@@ -10,7 +10,7 @@ from pandas.testing import assert_frame_equal
 from policies import make_policy
 from simulator import Decision, InfeasibleDecision, InputError, View
 from simulator.metrics import streaming as module
-from tests.core.jobs import fixed, nodes, run
+from tests.core.jobs import fixed, nodes, run, sharing
 
 JOBS = fixed([3.0 * j for j in range(200)], [20.0 + j % 7 for j in range(200)], [1, 2, 4, 8] * 50)
 CLUSTER = nodes(4, 8)
@@ -29,6 +29,21 @@ def test_streamed_tables_are_those_kept(tmp_path, rows, monkeypatch):
     assert not (tmp_path / "out" / "timing.parquet").exists()
     assert result.summary() == kept.summary()
     assert len(result.decisions) == len(kept.decisions)
+
+
+def test_numbers_of_gpus_are_kept_where_jobs_share_gpus(tmp_path, monkeypatch):
+    """Three halves and a job of two GPUs on a node of four; a policy of whole GPUs names none."""
+    monkeypatch.setattr(module, "ROWS", 2)
+    monkeypatch.setattr(module.StreamedSchedule, "BLOCK", 1)
+    jobs = sharing([0, 1, 2, 3], [10.0, 20.0, 30.0, 40.0], gpus=[1, 1, 1, 2])
+    kept = run(jobs, nodes(4, cpus=8), "shared", stream_to=None).schedule_table()
+    by_job = dict(zip(kept["job_id"], kept["gpu_ids"], strict=True))
+    assert by_job == {"j0": "0", "j1": "0", "j2": "1", "j3": "2 3"}
+    streamed = run(jobs, nodes(4, cpus=8), "shared", stream_to=tmp_path / "out")
+    assert_frame_equal(streamed.schedule_table(), kept)
+    whole = run(jobs, nodes(4, cpus=8), "fifo-strict").schedule_table()
+    assert set(whole["gpu_ids"]) == {""}
+    assert "gpu_ids" not in run(JOBS, CLUSTER, "fifo-strict").schedule_table()
 
 
 def test_facts_and_wake_ups_are_streamed(tmp_path, monkeypatch):
