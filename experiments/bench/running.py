@@ -3,19 +3,53 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.bench.check import Checked, check_schedule
+from experiments.bench.check import Checked, check_schedule, rules_of
 from experiments.bench.task import official_seeds, scenario_of_task, task_of
 from experiments.comparison.comparing import compare_scenario
 from experiments.comparison.plan import Plan
 from simulator.errors import InputError
+from simulator.files.inputs import MOST_CONFIG_BYTES
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from experiments.comparison.answer import Comparison
     from experiments.scenario.schema import Scenario
+
+
+class ScheduleChecks:
+    """The check of the benchmark's own runs, each against jobs and machines that are made anew, not those of the run.
+
+    Attributes
+    ----------
+    unchecked : sentences on what no row tells.
+    """
+
+    def __init__(self) -> None:
+        self.unchecked: dict[str, None] = {}
+
+    def __call__(self, scenario: Scenario, schedule: DataFrame, claimed: Mapping[str, Any]) -> None:
+        """Raise InputError for the first fault of a run's schedule, or of the metrics that it claims."""
+        found = checked(scenario, schedule, claimed)
+        self.unchecked |= dict.fromkeys(found.unchecked)
+        for fault in found.faults:
+            raise InputError(
+                f"{scenario.policy}: its schedule under seed {scenario.seed} is wrong: {fault}"
+            )
+
+
+def checked(scenario: Scenario, schedule: Path | DataFrame, claimed: Mapping[str, Any]) -> Checked:
+    """Check a schedule against the jobs, machines and rules of a scenario."""
+    from experiments.scenario.build import build
+
+    workload, cluster = build(scenario)
+    rules = rules_of(scenario, workload, cluster)
+    claimed = {name: value for name, value in claimed.items() if name not in rules.untold}
+    return check_schedule(schedule, workload, cluster, rules, claimed=claimed)
 
 
 def run_task(
@@ -33,7 +67,7 @@ def run_task(
     ----------
     policies : ``NAME`` or ``FILE.py:NAME``, with ``LABEL=`` before it or not.
     key : that of the official table, which draws its seeds; None: the seeds 0, 1, 2, ..
-    options : of `compare_scenario`: store, progress, workers, dask, time_limit_s.
+    options : of `compare_scenario`: store, progress, check, workers, dask, time_limit_s.
 
     Raises
     ------
@@ -73,41 +107,16 @@ def check_folder(source: Path, name: str, size: str, trace: Path | None = None) 
     InputError
         There is no schedule, or the file is no table; one line.
     """
-    from experiments.scenario.build import build
-
-    task = task_of(name)
     scenario = scenario_of_task(name, size, trace).model_copy(update={"seed": 0})
-    workload, cluster = build(scenario)
-    path = source / "schedule.csv" if source.is_dir() else source
-    claimed = _claimed(source / "summary.json") if source.is_dir() else {}
-    if not scenario.features.keys().isdisjoint(("failures", "maintenance", "spot")):
-        claimed.pop("gpu_utilisation", None)  # of the nodes that were up, which no row tells
-    return check_schedule(
-        _table(path),
-        workload,
-        cluster,
-        overhead=task.overhead,
-        rows_tell=task.rows_tell,
-        claimed=claimed,
-    )
-
-
-def _table(path: Path) -> Any:
-    import pandas as pd
-
-    try:
-        return pd.read_csv(path, dtype={"job_id": str})
-    except FileNotFoundError:
-        raise InputError(f"{path}: is not there, expected a schedule (CSV)") from None
-    except (ValueError, OSError) as error:
-        why = str(error).strip().splitlines()[0]
-        raise InputError(f"{path}: cannot be read ({why}), expected a schedule (CSV)") from None
+    if not source.is_dir():
+        return checked(scenario, source, {})
+    return checked(scenario, source / "schedule.csv", _claimed(source / "summary.json"))
 
 
 def _claimed(path: Path) -> dict[str, Any]:
     from experiments.scenario.reading import read_run_json
 
-    return read_run_json(path) if path.exists() else {}
+    return read_run_json(path, MOST_CONFIG_BYTES) if path.exists() else {}
 
 
 def looks_ahead(scenario: Scenario) -> str:

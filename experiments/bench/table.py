@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.bench.task import Task
+from experiments.comparison.entrants import GIVEN
 from experiments.comparison.estimating import best_first, ranked, values_of
 from experiments.comparison.metrics import CPU, digits, metric_of
+from simulator.errors import InputError
 from simulator.statistics import mean_of_skewed
 
 if TYPE_CHECKING:
@@ -24,6 +26,9 @@ SHIFTS = {"s": (3600.0, "1 h"), "share": (0.01, "1 %")}
 
 Example: a draw in which the best policy makes jobs wait for 0 s would rule the mean.
 """
+
+ROUNDING = 1e-9
+"""Relative: a value may be so little below a bound."""
 
 RANKS = {"rank": "rank", "lower": "rank_lower", "upper": "rank_upper"}
 """Of `ranked`, the columns of the table."""
@@ -47,6 +52,19 @@ def bounds_of(scenario: Scenario, seeds: Iterable[int]) -> pd.DataFrame:
         if cluster.is_configurable and not cluster.is_pool:
             rows[seed]["total_cost"] = float(alone(workload, cluster).sum())
     return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def expect_above_bounds(found: Comparison, task: Task, bounds: pd.DataFrame) -> None:
+    """Raise InputError for a run on the task's own jobs that is below a bound which no schedule is below."""
+    own = found.runs[found.runs["view"] == GIVEN]
+    for metric in (m for m in task.rank if m in bounds and m in own):
+        for policy, seed, value in zip(own["policy"], own["seed"], own[metric], strict=True):
+            bound = float(bounds[metric][seed])
+            if value < bound * (1 - ROUNDING):
+                raise InputError(
+                    f"{policy}: {metric} is {value:.6g} under seed {seed}, expected {bound:.6g} at least, which no "
+                    f"schedule is below (ratio {value / bound:.3g})"
+                )
 
 
 def standing(found: Comparison, task: Task, bounds: pd.DataFrame) -> pd.DataFrame:

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
-from experiments.bench.check import Part
 from simulator.errors import InputError, meant
 from simulator.files.inputs import read_input
 from simulator.files.keys import Config
@@ -34,6 +33,8 @@ VERSION = "bench-1.0"
 KEY_HASH = "6d2f40dee54119eae8185d13479e1e3db21f0b6b0c706c95eefa9eb12ce44dd5"
 """SHA-256 of the key that draws the seeds of the official table; the key is published with the table."""
 SEED_BITS = 31
+FROZEN = ("job_id", "node", "node_type", "gpus", "start_s", "end_s")
+"""Columns of a schedule that are frozen."""
 GOLDEN = "s"
 """Size of which a schedule is frozen, too."""
 
@@ -55,14 +56,6 @@ class Task(Config):
     policies: list[str] = Field(description="baselines")
     exact: dict[str, str] = Field(
         default={}, description="baselines that equal published results job by job, and whose"
-    )
-    overhead: bool = Field(
-        default=False,
-        description="starts or failures take time, so jobs hold GPUs for longer than they work",
-    )
-    rows_tell: Part = Field(
-        default="work",
-        description="what rows of a schedule tell of a job: its work, its demand of GPUs, or only its stay",
     )
     knows: dict[str, str] = Field(
         default={}, description="baselines that know more than the jobs so far, and what"
@@ -177,8 +170,8 @@ def made_of(scenario: Scenario, schedule: bool) -> dict[str, str]:
         "rules": _hash([json.dumps(rules, sort_keys=True, default=str)]),
     }
     if schedule:
-        table = run(first).schedule_table().drop(columns=["cpus", "memory_gb"])
-        made["schedule"] = _hash([table[name].tolist() for name in table])
+        table = run(first).schedule_table()
+        made["schedule"] = _hash([table[name].tolist() for name in FROZEN])
     return made
 
 

@@ -74,13 +74,14 @@ def run(
 ) -> None:
     """A task under its own policies and yours: the table, and of each of yours a schedule to submit.
 
-    After a stop the same command goes on where it was.
+    After a stop the same command goes on where it was. The schedules of all runs are checked: one that is wrong, or
+    better than a bound, ends the command.
     Example: schedlab bench run philly-v1 --policy my_policy.py:my_policy --allow-code
     """
     import sys
 
-    from experiments.bench.running import run_task, submitted
-    from experiments.bench.table import bounds_of, sheet, standing
+    from experiments.bench.running import ScheduleChecks, run_task, submitted
+    from experiments.bench.table import bounds_of, expect_above_bounds, sheet, standing
     from experiments.bench.task import changed, scenario_of_task, task_of
     from experiments.comparison.writing import write_comparison
     from experiments.files import write_whole
@@ -95,15 +96,20 @@ def run(
         scenario = scenario_of_task(task, size, trace)
         for line in changed(task, size, scenario):
             print(f"schedlab: note: {line}", file=sys.stderr)
+        checks = ScheduleChecks()
         with store_to_write(folder) as store:
             found = run_task(
                 task, size, policy or [], trace=trace, key=key, store=store, progress=True,
-                workers=workers, dask=dask, time_limit_s=time_limit,
+                check=checks, workers=workers, dask=dask, time_limit_s=time_limit,
             )  # fmt: skip
+        bounds = bounds_of(scenario, found.runs["seed"])
+        expect_above_bounds(found, task_of(task), bounds)
         list(write_comparison(found, folder))
-        table = standing(found, task_of(task), bounds_of(scenario, found.runs["seed"]))
+        table = standing(found, task_of(task), bounds)
         write_whole(folder / "table.csv", table.to_csv(index=False, lineterminator="\n"))
         print(printable(sheet(table, task_of(task), found.currency).to_string(index=False)))
+        for line in checks.unchecked:
+            print(f"schedules checked; {line}")
         for name in policy or []:
             where = folder / "schedules" / labelled(name)[0].rpartition(":")[2]
             made = submitted(task, size, name, where, trace)
@@ -156,6 +162,7 @@ def check(
     Example: schedlab bench check out/bench-s/philly-v1/schedules/srpt --task philly-v1
     """
     from experiments.bench.running import check_folder, checked_policy
+    from experiments.text import printable
 
     if policy is not None and not allow_code:
         raise InputError("--policy: given without --allow-code, expected both")
@@ -166,13 +173,13 @@ def check(
     if policy is not None and not faults:
         faults += checked_policy(folder, task, size, policy, trace)
     for fault in faults[:MOST_SHOWN]:
-        print(f"wrong: {fault}")
+        print(f"wrong: {printable(' '.join(fault.split()))}")
     if len(faults) > MOST_SHOWN:
         print(f"and {len(faults) - MOST_SHOWN} others at least")
     if faults:
         raise typer.Exit(1)
     ran = "schedule checked" if folder.is_dir() else "schedule checked, program not run here"
-    print(f"{task} ({size}): {ran}")
+    print("; ".join([f"{task} ({size}): {ran}", *found.unchecked]))
     if policy is not None:
         print(f"{policy}: made again, the same; jobs that come later change nothing before")
     for name, value in found.metrics.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,8 @@ from experiments.sweep.task import Scalar, Task
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from experiments.scenario.schema import Scenario
     from experiments.sweep.store import Store
 
@@ -23,6 +25,7 @@ SHOWN_AFTER_S = 5.0
 """Progress of runs in this process is shown for what takes longer."""
 
 Numbers = dict[str, float]
+Check = Callable[["Scenario", "DataFrame", Numbers], None]
 
 
 @dataclass(frozen=True)
@@ -64,13 +67,19 @@ class Runs:
     ----------
     source : of the scenarios, for messages.
     store : run database; None: all runs are made here, and nothing is kept.
+    check : takes the scenario, the schedule and the numbers of each run from the store; raises InputError where one is wrong.
     options : of `experiments.sweep.runner.run_tasks`.
     """
 
     def __init__(
-        self, source: str, store: Store | None, progress: bool = False, **options: Any
+        self,
+        source: str,
+        store: Store | None,
+        progress: bool = False,
+        check: Check | None = None,
+        **options: Any,
     ) -> None:
-        self.source = source
+        self.source, self._check = source, check
         self._store, self._progress, self._options = store, progress, options
         self._planned: dict[str, Task] = {}
         self._start, self._ended, self._total = time.monotonic(), 0, 0
@@ -99,17 +108,22 @@ class Runs:
             return []
         assert self._store is not None
         configs: dict[int, dict[str, Any]] = {}
-        tasks = [task_of(order, configs) for order in orders]
+        kept = ("schedule",) if self._check is not None else ()
+        tasks = [task_of(order, configs, kept) for order in orders]
         self._planned.update((task.key, task) for task in tasks)
         run_tasks([*self._planned.values()], self._store, progress=self._progress, **self._options)
         same, ran = self._store.same_under_all_seeds(), []
-        for task in tasks:
+        for order, task in zip(orders, tasks, strict=True):
             run = self._store.run(task.key)
             assert run is not None
-            if run.status == "done":
-                ran.append(Ran(_numbers(run.scalars), is_random=task.key not in same))
-            else:
+            if run.status != "done":
                 ran.append(Ran({}, message_of(run.error)))
+                continue
+            numbers = _numbers(run.scalars)
+            if self._check is not None:
+                scenario = order.entrant.scenario.model_copy(update={"seed": order.seed})
+                self._check(scenario, self._store.table(task.key, "schedule"), numbers)
+            ran.append(Ran(numbers, is_random=task.key not in same))
         return ran
 
     def _here(self, order: Order) -> Ran:
@@ -152,15 +166,15 @@ def _numbers(summary: Mapping[str, Any]) -> Numbers:
     }
 
 
-def task_of(order: Order, configs: dict[int, dict[str, Any]]) -> Task:
-    """The run as a task of a sweep; ``configs`` keeps those of scenarios."""
+def task_of(order: Order, configs: dict[int, dict[str, Any]], tables: Sequence[str] = ()) -> Task:
+    """The run as a task of a sweep that keeps these tables; ``configs`` keeps those of scenarios."""
     from experiments.scenario.run import has_fixed_jobs
     from experiments.scenario.schema import file_keys
 
     entrant, scenario = order.entrant, order.entrant.scenario
     config = configs.get(id(scenario))
     if config is None:
-        config = configs[id(scenario)] = config_of(scenario)
+        config = configs[id(scenario)] = config_of(scenario, tables)
     labels = {**order.setting, "policy": entrant.policy, "view": entrant.view, "seed": order.seed}
     files = dict.fromkeys(str(path_of(table[key])) for table, key in file_keys(config))
     return Task(
@@ -169,8 +183,8 @@ def task_of(order: Order, configs: dict[int, dict[str, Any]]) -> Task:
     )  # fmt: skip
 
 
-def config_of(scenario: Scenario) -> dict[str, Any]:
-    """A scenario as JSON can say it, as a sweep has it: absolute paths, without tables of jobs."""
+def config_of(scenario: Scenario, tables: Sequence[str] = ()) -> dict[str, Any]:
+    """A scenario as JSON can say it, as a sweep has it: absolute paths, and these tables alone."""
     from experiments.scenario.schema import file_keys
 
     config: dict[str, Any] = scenario.model_dump(
@@ -178,4 +192,4 @@ def config_of(scenario: Scenario) -> dict[str, Any]:
     )
     for table, key in file_keys(config):
         table[key] = str(Path(table[key]).absolute())
-    return config | {"tables": []}
+    return config | {"tables": [*tables]}

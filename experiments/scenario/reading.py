@@ -17,7 +17,7 @@ from experiments.sweep.chosen import one_run
 from experiments.sweep.store import is_sweep
 from simulator.arguments import MOST_GPUS, MOST_NODES
 from simulator.errors import InputError
-from simulator.files.inputs import read_input, read_json
+from simulator.files.inputs import MOST_BYTES, read_input, read_json
 from simulator.metrics.run_tables import TABLES
 from simulator.model.tolerances import INSTANT_S, SUMS
 
@@ -237,15 +237,15 @@ def read_machines(folder: Path, num_jobs: int) -> dict[str, Any] | None:
     return found
 
 
-def read_run_json(path: Path) -> dict[str, Any]:
-    """A JSON file of a run's folder, which holds a table of keys.
+def read_run_json(path: Path, most: int = MOST_BYTES) -> dict[str, Any]:
+    """A JSON file of a run's folder, of at most so many bytes, which holds a table of keys.
 
     Raises
     ------
     InputError
         It cannot be read, or holds something else.
     """
-    found = read_json(path, WRITTEN)
+    found = read_json(path, WRITTEN, most)
     if not isinstance(found, dict):
         raise InputError(f"{path}: cannot be read, expected {WRITTEN}")
     return found

@@ -3,8 +3,10 @@
 import pandas as pd
 import pytest
 
-from experiments.bench.check import check_schedule
+from experiments.bench.check import Rules, check_schedule
 from simulator import Cluster, FixedDuration, NodeType, Workload
+from simulator.features.reconfiguration import Delays
+from tests.errors import input_error
 
 JOBS = Workload(
     ["a", "b", "c"], [0.0, 10.0, 20.0], FixedDuration([100.0, 50.0, 30.0], [2, 1, 4]), num_cpus=[4.0, 2.0, 8.0]
@@ -52,7 +54,7 @@ WRONG = {
     "a job left out": (table(drop=[0]), "job a: is not in the schedule"),
     "a job of another task": (
         table(add=[("z", 1, "2-GPU", 1, 2, 70.0, 80.0)]),
-        "row 6: job z is none",
+        "row 6: job z: is none",
     ),
     "a job twice": (
         table(add=[("a", 1, "2-GPU", 2, 4, 130.0, 230.0)]),
@@ -64,7 +66,7 @@ WRONG = {
     ),
     "before its submission": (
         table([(1, "start_s", 9.0), (1, "end_s", 29.0)]),
-        "row 2: job b: starts at 9",
+        "row 2: job b: starts at 9 s",
     ),
     "a node over its GPUs": (
         table(
@@ -79,8 +81,8 @@ WRONG = {
         "node 0: 3 gpus in use at 50 s, 2-GPU has 2",
     ),
     "a node over its CPUs": (
-        table([(1, "cpus", 5.0)]),
-        "node 1: 5 cpus in use at 10 s, 2-GPU has 4",
+        table([(1, "node", 0)]),
+        "node 0: 6 cpus in use at 10 s, 2-GPU has 4",
     ),
     "half a gang": (table(drop=[4]), "job c: holds 2 GPUs from 100 s, asks for 4"),
     "a gang that starts in parts": (
@@ -88,35 +90,58 @@ WRONG = {
         "job c: holds 2 GPUs from 100 s",
     ),
     "too many GPUs": (table([(1, "gpus", 2)]), "job b: holds 2 GPUs from 10 s, asks for 1"),
-    "a part of a GPU": (table([(1, "gpus", 0.5)]), "job b: holds 0.5 GPUs"),
+    "a part of a GPU": (
+        table([(1, "gpus", 0.5)]),
+        "row 2: job b: holds 0.5 GPUs, expected a whole number",
+    ),
+    "more GPUs than a node has": (
+        table([(0, "gpus", 3)]),
+        "row 1: job a: holds 3 gpus of a node that has 2",
+    ),
     "too little work": (table([(2, "end_s", 69.0)]), "job b: does 98.000000% of its work"),
     "a little too much work": (table([(2, "end_s", 70.001)]), "job b: holds GPUs for 100.002000%"),
     "a node that is not there": (table([(1, "node", 2)]), "row 2: job b: node 2, expected 0 to 1"),
-    "half a node": (table([(1, "node", 0.5)]), "row 2: job b: node 0.5, expected 0 to 1"),
     "a type that is not there": (
         table([(1, "node_type", "9-GPU")]),
-        "row 2: job b: node type '9-GPU'",
+        "row 2: job b: node 1 is of type 9-GPU, expected 2-GPU",
     ),
-    "an end before the start": (
-        table([(0, "end_s", -1.0)]),
-        "row 1: job a: ends at -1.0 s, before",
-    ),
-    "no number": (
-        table([(0, "end_s", float("nan"))]),
-        "row 1: job a: end_s is nan, expected a number",
-    ),
-    "no GPUs": (table([(1, "gpus", 0)]), "row 2: job b: 0 GPUs, expected a number > 0"),
-    "a column left out": (table().drop(columns="node"), "header: no column node"),
-    "no CPUs where they are limited": (table().drop(columns="cpus"), "header: no column cpus"),
     "fewer CPUs than it asks for": (
         table([(0, "cpus", 3.0)]),
         "job a: from 0 s holds 3 cpus, asks for 4",
     ),
+}
+NO_SCHEDULE = {
+    "half a node": (table([(1, "node", 0.5)]), "row 2: node is", "0.5", "a whole number >= 0"),
+    "a node below 0": (table([(1, "node", -1)]), "row 2: node is", "-1", "a whole number >= 0"),
+    "an end before the start": (
+        table([(1, "end_s", 9.0)]),
+        "row 2: end_s is",
+        "9",
+        "a time not before start_s",
+    ),
+    "no number": (
+        table([(0, "end_s", float("nan"))]),
+        "row 1: end_s is",
+        "nan",
+        "a number >= 0",
+    ),
+    "a time without an end": (
+        table([(0, "end_s", float("inf"))]),
+        "row 1: end_s is",
+        "inf",
+        "a number >= 0",
+    ),
+    "no GPUs": (table([(1, "gpus", 0)]), "row 2: gpus is", "0", "a number > 0"),
     "CPUs that are no number": (
         table([(0, "cpus", float("nan"))]),
-        "row 1: job a: cpus is nan, expected a number",
+        "row 1: cpus is",
+        "nan",
+        "a number >= 0",
     ),
-    "CPUs below none": (table([(0, "cpus", -1.0)]), "row 1: job a: cpus is -1, expected >= 0"),
+    "CPUs below none": (table([(0, "cpus", -1.0)]), "row 1: cpus is", "-1", "a number >= 0"),
+    "a column left out": (table().drop(columns="node"), "column 'node' is missing"),
+    "no CPUs where they are limited": (table().drop(columns="cpus"), "column 'cpus' is missing"),
+    "no rows": (table().head(0), "has no rows"),
 }
 
 
@@ -127,12 +152,20 @@ def test_a_wrong_schedule_is_found(name):
     assert any(line.startswith(expected) for line in found), found
 
 
+@pytest.mark.parametrize("name", NO_SCHEDULE)
+def test_what_is_no_schedule_is_refused(name):
+    schedule, *texts = NO_SCHEDULE[name]
+    with input_error("schedule", *texts):
+        faults(schedule)
+
+
 def test_claims_that_the_rows_do_not_give():
     assert faults(table(), mean_jct_s=90.0, makespan_s=130.0) == []
     assert faults(table(), mean_jct_s=89.0) == ["summary.json: mean_jct_s is 89, the rows give 90"]
-    assert faults(table(), makespan_s="short") == [
-        "summary.json: makespan_s is 'short', the rows give 130"
-    ]
+    for wrong in ("short", "130", True, None, float("nan"), 10**400, [130]):
+        (line,) = faults(table(), makespan_s=wrong)
+        assert line.startswith(f"summary.json: makespan_s is {repr(wrong)[:20]}"), line
+        assert line.endswith("the rows give 130")
 
 
 def test_another_type_than_the_node_has():
@@ -144,6 +177,15 @@ def test_another_type_than_the_node_has():
 
 
 def test_starts_that_take_time_where_the_task_says_so():
-    later = table([(2, "end_s", 80.0)])
-    assert not check_schedule(later, JOBS, MACHINES, overhead=True).faults
-    assert check_schedule(later, JOBS, MACHINES).faults
+    """``b`` is resumed once: with 10 s for that it ends at 80, and neither before nor after."""
+    rules = Rules(delays=Delays(resume_s=10.0))
+    found = {
+        end_s: [str(f) for f in check_schedule(table([(2, "end_s", end_s)]), JOBS, MACHINES, rules).faults]
+        for end_s in (70.0, 79.9, 80.0, 80.1)
+    }  # fmt: skip
+    assert found[80.0] == []
+    assert [found[end_s][0] for end_s in (70.0, 79.9, 80.1)] == [
+        "job b: does 80.000000% of its work",
+        "job b: does 99.800000% of its work",
+        "job b: holds GPUs for 100.200000% of its work",
+    ]

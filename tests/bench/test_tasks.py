@@ -12,7 +12,7 @@ import pytest
 
 from experiments.bench import running, task
 from experiments.bench import table as bench_table
-from experiments.bench.check import check_schedule
+from experiments.bench.check import check_schedule, rules_of
 from experiments.comparison.metrics import METRICS
 from experiments.scenario import run as scenarios_run
 from experiments.scenario.build import build
@@ -133,7 +133,14 @@ def test_schedules_of_the_engine_are_schedules(name):
     """Computed by sums of rows alone, the metrics are those of the run."""
     scenario = read_scenario(ROOT / "examples" / f"{name}.toml")
     result = run(scenario)
-    found = check_schedule(result.schedule_table(), *build(scenario), claimed=summarise(result))
+    workload, cluster = build(scenario)
+    found = check_schedule(
+        result.schedule_table(),
+        workload,
+        cluster,
+        rules_of(scenario, workload, cluster),
+        claimed=summarise(result),
+    )
     assert not found.faults
     assert found.metrics["jobs"] == len(result.workload)
 
@@ -223,7 +230,7 @@ def test_refusals(tmp_path):
     (tmp_path / "t.json").write_text("{}")
     told = refused("bench", "run", "gavel-v1", "--trace", tmp_path / "t.json", cwd=tmp_path)
     assert "SHA-256 44136fa355b3.., expected 17111f7295f0.. of the frozen one" in told
-    assert "is not there" in refused("bench", "check", tmp_path / "no.csv", "--task", "philly-v1")
+    assert "no such file" in refused("bench", "check", tmp_path / "no.csv", "--task", "philly-v1")
     assert "expected both" in refused(
         "bench", "check", tmp_path, "--task", "philly-v1", "--policy", "sjf"
     )
