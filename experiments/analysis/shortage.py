@@ -177,14 +177,13 @@ class Shortages:
         else:
             gpus, *beside = held.iloc[0].tolist()
         widest = np.inf if capacity is None else float(capacity[:, 0].max())
-        over_nodes = bool(own.duplicated("start_s").any())
         outages = folder / "outages.csv"
         return cls(
             _with_outages(shares, outages, capacity, count),
             capacity,
             np.arange(count) % controllers == index,
             (gpus, float(beside[0]), float(beside[1])),
-            over_nodes or gpus > widest,
+            gpus > widest or _spreads(shares, widest),
             _quota(folder, job, jobs),
             "failures" in jobs and not outages.exists(),
             in_parts,
@@ -338,6 +337,12 @@ class Shortages:
             cpus, memory_gb = others
             return TOGETHER, f"it got {cpus:g} CPUs and {memory_gb:g} GB later"
         return NOTHING, ""
+
+
+def _spreads(shares: pd.DataFrame, widest: float) -> bool:
+    """Whether jobs lie on several nodes, also where one would hold them: so the policy of the run places them."""
+    pieces = shares[shares.duplicated(["job_id", "start_s"], keep=False)]
+    return bool((pieces.groupby(["job_id", "start_s"])["gpus"].sum() <= widest).any())
 
 
 def span_text(seconds: float) -> str:

@@ -62,6 +62,18 @@ def test_a_job_that_is_passed_over(tmp_path):
         explain(tmp_path / "nowhere", "a")
 
 
+def test_one_node_is_not_needed_where_other_jobs_lie_on_two(tmp_path):
+    """Two nodes of four GPUs: s lies on both, so d, of two as well, waits for its turn and not for a node."""
+    at_s = [0.0, 1.0, 2.0, 13.0, 14.0]
+    jobs = fixed(["x", "y", "s", "h", "d"], [100.0, 99.0, 10.0, 9.0, 9.0], [3, 3, 2, 4, 2], at_s)
+    assert story(tmp_path, nodes(4, 2), jobs, "d", "fifo-strict")[:4] == [
+        "14 s: submitted.",
+        "14 s: waits 86 s; 0 jobs start meanwhile; 1 job waited before it: h.",
+        "  For 86 s it would have fitted, but the head of the queue is h, which needs 4 GPUs; 2 free until 100 s.",
+        "100 s: starts on 2 GPUs of node 1, for 9 s.",
+    ]
+
+
 def test_names_are_names_and_damaged_tables_are_one_line(tmp_path):
     """A job called "NA" is no missing value."""
     jobs = fixed(["NA", "null", "007"], [100.0, 50.0, 60.0], [1, 2, 1], vc=["NA", "", "NA"])
