@@ -12,15 +12,18 @@ nothing on a cluster takes less. A job that takes less than it ends at the insta
 
 from __future__ import annotations
 
-from enum import IntEnum
+from collections import deque
+from collections.abc import Callable
 from heapq import heappop, heappush
+from typing import Any
 
-from simpy import Environment, Event
+from simpy import Environment, Event, Process
+from simpy.events import ProcessGenerator
 
 from simulator.model.tolerances import INSTANT_S
 
 
-class EventOrder(IntEnum):
+class EventOrder:
     """Priority of simultaneous events; SimPy's own urgent (0) and normal (1) events come before.
 
     For example, a job that ends when its node fails has ended. A job that arrives at that instant finds
@@ -50,18 +53,30 @@ _step = Environment.step
 
 
 class Clock(Environment):
-    """A SimPy environment with events at absolute times, and instants of a length."""
+    """A SimPy environment with events at absolute times, and instants of a length.
+
+    Attributes
+    ----------
+    now : the time, s.
+    """
+
+    now = 0.0  # of SimPy a property, and read at every turn
 
     def __init__(self) -> None:
         super().__init__(0.0)
+        self._at_end: deque[Callable[[], None]] = deque()
 
     def step(self) -> None:
         """Let the next event happen; before the first of an instant, bring all of it to one time."""
         queue = self._queue
-        if queue and queue[0][0] > self._now and len(queue) > 1:
+        if self._at_end and not (queue and queue[0][:2] <= (self.now, EventOrder.DECISION)):
+            self._at_end.popleft()()
+            return
+        if queue and queue[0][0] > self.now:
             end_s = queue[0][0] + INSTANT_S
-            if queue[1][0] < end_s or (len(queue) > 2 and queue[2][0] < end_s):
+            if len(queue) > 1 and (queue[1][0] < end_s or (len(queue) > 2 and queue[2][0] < end_s)):
                 self._gather(end_s)
+            self.now = self._now = queue[0][0]
         _step(self)
 
     def _gather(self, end_s: float) -> None:
@@ -74,7 +89,7 @@ class Clock(Environment):
         for _, order, number, event in due:
             heappush(queue, (time_s, order, number, event))
 
-    def at(self, time_s: float, order: EventOrder, event: Event | None = None) -> Event:
+    def at(self, time_s: float, order: int, event: Event | None = None) -> Event:
         """An event at ``time_s``, or now if that is past.
 
         Parameters
@@ -84,7 +99,28 @@ class Clock(Environment):
         if event is None:
             event = Event(self)
         event._ok, event._value = True, None
-        if time_s < self._now:
-            time_s = self._now
+        if time_s < self.now:
+            time_s = self.now
         heappush(self._queue, (time_s, order, next(self._eid), event))  # type: ignore[misc]
         return event
+
+    def at_end(self, call: Callable[[], None]) -> None:
+        """Call this at the end of the instant: after all of its events up to `EventOrder.DECISION`."""
+        self._at_end.append(call)
+
+    def schedule(self, event: Event, *how: Any) -> None:
+        """SimPy's own events; the end of a `Begun` process is none, since nobody waits for it."""
+        if type(event) is Begun and event._ok:
+            event.callbacks = None  # type: ignore[assignment]  # as SimPy marks what has happened
+        else:
+            super().schedule(event, *how)
+
+
+class Begun(Process):
+    """A process that goes at once to its first event, without an event for its beginning or its end."""
+
+    def __init__(self, clock: Clock, generator: ProcessGenerator) -> None:
+        Event.__init__(self, clock)
+        self._generator = generator
+        self._target = next(generator)
+        self._target.callbacks.append(self._resume)

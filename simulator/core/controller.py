@@ -1,4 +1,4 @@
-"""A local controller: a queue of jobs, a part of the nodes, and the process that decides and carries out."""
+"""A local controller: a queue of jobs, a part of the nodes, and what decides for them and carries it out."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
-from simpy import Event
-from simpy.events import ProcessGenerator
 
 from simulator.core.clock import EventOrder
 from simulator.core.compiling import compiling_s
@@ -89,33 +87,7 @@ class Controller:
         self.free_gpus_total = float(simulation.free_gpus_array[self.nodes].sum())
         self._is_fixed = simulation.cluster.node_type_of is not None
         self._decide = decide
-        self._asked = Event(self.clock)
-        self.clock.process(self.run())
-
-    # -- the process -----------------------------------------------------------------------------
-
-    def run(self) -> ProcessGenerator:
-        """SimPy process: wait until a decision is asked for, decide, carry it out."""
-        while True:
-            yield self._asked
-            self._asked = Event(self.clock)
-            self._not_before_s = self.clock.now + self.simulation.triggers.least_gap_s
-            self.carry_out(self.plan())
-            for decided in self.simulation.hooks["decided"]:
-                decided(self)
-
-    def ask(self, order: EventOrder = EventOrder.DECISION, once: bool = False) -> None:
-        """Ask for a decision: one for all that happens at this instant, or of the optimization server.
-
-        Parameters
-        ----------
-        once : a request that waits at the server already is enough.
-        """
-        server = self.simulation.server
-        if server is not None:
-            server.request(self, once)
-        elif not self._asked.triggered:
-            self.clock.at(self._not_before_s, order, self._asked)
+        self._is_asked = False
 
     # -- jobs that come and go -------------------------------------------------------------------
 
@@ -158,6 +130,32 @@ class Controller:
         self.changed = True
 
     # -- decisions -------------------------------------------------------------------------------
+
+    def ask(self, order: int = EventOrder.DECISION, once: bool = False) -> None:
+        """Ask for a decision: one for all that happens at this instant, or of the optimization server.
+
+        Parameters
+        ----------
+        once : a request that waits at the server already is enough.
+        """
+        server = self.simulation.server
+        if server is not None:
+            server.request(self, once)
+        elif not self._is_asked:
+            self._is_asked = True
+            if order == EventOrder.DECISION and self._not_before_s <= self.clock.now:
+                self.clock.at_end(self.decide_now)
+            else:
+                later = self.clock.at(self._not_before_s, order)
+                later.callbacks.append(lambda _: self.decide_now())
+
+    def decide_now(self) -> None:
+        """Make one decision for all that has happened at this instant, and carry it out."""
+        self._is_asked = False
+        self._not_before_s = self.clock.now + self.simulation.triggers.least_gap_s
+        self.carry_out(self.plan())
+        for decided in self.simulation.hooks["decided"]:
+            decided(self)
 
     @property
     def in_full(self) -> bool:

@@ -15,7 +15,7 @@ from typing import Protocol
 from simpy import Event, Interrupt, Process
 from simpy.events import ProcessGenerator
 
-from simulator.core.clock import Clock, EventOrder, without_noise
+from simulator.core.clock import Begun, Clock, EventOrder, without_noise
 from simulator.core.plan import Plan
 from simulator.core.simulation import Simulation
 from simulator.model.contract import Choose, Configuration, Placement
@@ -40,7 +40,7 @@ class ControllerLike(Protocol):
     changed: bool
     planned: int
 
-    def ask(self, order: EventOrder = EventOrder.DECISION, once: bool = False) -> None:
+    def ask(self, order: int = EventOrder.DECISION, once: bool = False) -> None:
         """Ask for a decision."""
 
     def finish(self, execution: Execution) -> None:
@@ -98,7 +98,7 @@ class Execution:
         """Start the process; the job works after ``delay_s``."""
         self._work_from(self.start_s + delay_s)
         self._go_on(*self._times())
-        self.process = self.simulation.clock.process(self.run())
+        self.process = Begun(self.simulation.clock, self.run())
 
     def restart(self, at_s: float) -> None:
         """Work again from a time on; checkpoints come after so much work from then."""
@@ -134,7 +134,7 @@ class Execution:
             if not happen():
                 return
 
-    def _next_event(self) -> tuple[float, EventOrder, Callable[[], bool]]:
+    def _next_event(self) -> tuple[float, int, Callable[[], bool]]:
         """The next event: when, its order, and the method for it, which returns whether the job goes on."""
         simulation, job = self.simulation, self.job
         state = simulation.jobs

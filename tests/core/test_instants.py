@@ -14,7 +14,7 @@ LATE = math.nextafter(0.3, 1.0)
 assert LATE == 0.1 + 0.2  # and not 0.3
 
 
-def happened(*events: tuple[float, EventOrder]) -> list[tuple[float, EventOrder]]:
+def happened(*events: tuple[float, int]) -> list[tuple[float, int]]:
     clock, seen = Clock(), []
     for at_s, order in events:
         event = clock.at(at_s, order)
