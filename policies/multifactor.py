@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from policies.tenants.queues import tenants_of
+from policies.tenants.usage import Usage
 from simulator import InputError, View
 from simulator.model.cluster import FloatArray
 from simulator.model.ranks import ranks
@@ -28,8 +29,7 @@ class Multifactor:
     ----------
     weight_age : of the time since submission over max_age_s, at most 1 (PriorityWeightAge).
     weight_fairshare : of 2 ** (-usage / share), both as parts of all, of the job's tenant (PriorityWeightFairshare). Shares are
-        the tenants' weights; usage is in GPU-seconds, of which half counts after half_life_s; what was used
-        since the last decision counts in full.
+        the tenants' weights; usage is in GPU-seconds, of which half counts after half_life_s (`policies.tenants.usage`).
     fair_tree : the factor of a tenant is its rank over the number of tenants, the one of least usage / share highest, as Slurm's
         Fair Tree has it for users of one account; False: the formula of weight_fairshare.
     weight_size : of the job's part of all GPUs (PriorityWeightJobSize).
@@ -53,13 +53,14 @@ class Multifactor:
     qos_priority: str = ""
     partition_priority: str = ""
     _factors: dict[str, FloatArray] = field(default_factory=dict, init=False, repr=False)
-    _usage: FloatArray | None = field(default=None, init=False, repr=False)
+    _usage: Usage = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.max_age_s > 0:
             raise InputError(f"max_age_s is {self.max_age_s}, expected a number > 0")
         if not self.half_life_s >= 0:
             raise InputError(f"half_life_s is {self.half_life_s}, expected a number >= 0")
+        self._usage = Usage(self.half_life_s)
         self._of_qos = _by_name("qos_priority", self.qos_priority)
         self._of_partition = _by_name("partition_priority", self.partition_priority)
 
@@ -94,22 +95,8 @@ class Multifactor:
 
     def _fair_share(self, view: View) -> FloatArray:
         """``(T,)`` factors of the tenants, what they have used until now included."""
-        tenants, states = tenants_of(view), view.states
-        held_s = np.where(
-            np.frombuffer(states.gpus) > 0, view.now_s - np.frombuffer(states.held_since_s), 0
-        )
-        attained = np.frombuffer(states.attained_gpu_s) + np.frombuffer(states.gpus) * held_s
-        if self._usage is None:
-            self._usage, self._attained, self._at_s = (
-                np.zeros(len(tenants)),
-                np.zeros(len(attained)),
-                0.0,
-            )
-        if self.half_life_s:
-            self._usage = self._usage * 0.5 ** ((view.now_s - self._at_s) / self.half_life_s)
-        np.add.at(self._usage, tenants.of, attained - self._attained)
-        self._attained, self._at_s = attained, view.now_s
-        used = self._usage / (self._usage.sum() or 1.0) / (tenants.weight / tenants.weight.sum())
+        tenants, used = tenants_of(view), self._usage.until_now(view)
+        used = used / (used.sum() or 1.0) / (tenants.weight / tenants.weight.sum())
         if not self.fair_tree:
             return np.asarray(2.0**-used)
         place = ranks(used)

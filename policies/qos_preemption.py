@@ -184,7 +184,8 @@ def _with(view: View, after: Mapping[int, Shares]) -> View:
         for job, own in running.items():
             if other.get(job) == own:
                 continue
-            held_since_s[job] = view.now_s
+            if job not in view.running:
+                held_since_s[job] = view.now_s
             for share in own:
                 free_gpus[share.node] -= sign * share.gpus
                 there = {j: each for j, each in shares[share.node].items() if j != job}

@@ -211,7 +211,7 @@ def test_multifactor_priorities_by_hand():
 
 
 def test_usage_halves():
-    """ann's 100 GPU-s until 100 s are 25 after two half-lives, bob's 200 in all are new: 1/9 and 8/9 of all."""
+    """At 300 s ann's GPU from 0 to 100 s counts 1/4 - 1/8 half-lives over ln 2, bob's from 100 s on 1 - 1/4: 1/7 and 6/7 of all."""
     seen = {}
     made = make_policy(
         "easy-backfill",
@@ -227,7 +227,7 @@ def test_usage_halves():
 
     jobs = fixed([0, 0, 300], [100, 200, 1], user=["ann", "bob", "ann"])
     run(jobs, nodes(1), decide, tenants_of(jobs, "user"))
-    assert seen[300] == pytest.approx([2 ** (-2 / 9), 2 ** (-16 / 9), 2 ** (-2 / 9)])
+    assert seen[300] == pytest.approx([2 ** (-2 / 7), 2 ** (-12 / 7), 2 ** (-2 / 7)])
 
 
 def test_jobs_are_killed_at_their_limit(tmp_path):
