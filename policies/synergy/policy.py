@@ -87,6 +87,7 @@ class Synergy:
         order = self._ordering.order(book, view, self._starvation_s)
         jobs, packed = self._mechanism.run(order, servers)
         moved = assignment.assign(jobs, packed)
+        book.ran = {**view.running, **assignment.placed}
         if self._ranks_at_full_speed:
             book.rank_at_full_speed(assignment.below_demand())
         if not moved and len(view.running) == len(jobs):
@@ -128,5 +129,6 @@ def _begin(view: View, heterogeneous: bool, before: _State | None) -> _State:
             f"at most the {most} GPUs of the servers"
         )
     gpus, cpus, memory_gb = (sum(g.all[r] for g in groups) for r in range(3))
-    book = Book(kinds, (gpus, cpus, memory_gb))
+    book = before.book if before else Book(len(view.workload))
+    book.serve_on(kinds, (gpus, cpus, memory_gb))
     return _State(of_jobs, book, servers, Assignment(of_type, kinds))

@@ -45,13 +45,13 @@ def gittins_index(sizes: FloatArray, ages: FloatArray) -> FloatArray:
 
 def gittins(book: Book, view: View, jobs: IntArray) -> FloatArray:
     """Minus the Gittins index at the attained GPU-seconds."""
-    law = book.memory.get("gittins")
-    if law is None:
+    kinds, ages, index = book.memory.get("gittins", (None, None, None))
+    if kinds is not book.kinds:
         sizes = book.kinds.duration_s * book.kinds.gpus
         points = np.quantile(sizes, (np.arange(POINTS) + 0.5) / POINTS)
         ages = np.concatenate(([0.0], np.unique(points)))
-        law = book.memory["gittins"] = (ages, gittins_index(points, ages))
-    ages, index = law
+        index = gittins_index(points, ages)
+        book.memory["gittins"] = book.kinds, ages, index
     at = np.searchsorted(ages, book.attained_gpu_s[jobs] * (1 + EQUAL), side="right") - 1
     rank: FloatArray = -index[at]
     return rank
