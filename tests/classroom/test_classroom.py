@@ -237,6 +237,20 @@ def test_it_opens(page, browser, width):
     assert "NaN" not in browser.run("document.getElementById('panels').innerHTML")
 
 
+@pytest.mark.parametrize("width", [1280, 800])
+def test_lines_of_code_are_neither_cut_nor_broken(page, browser, width):
+    """A box is as high and as wide with its lines as they are written."""
+    open_quietly(browser, page, width)
+    faults = browser.run("""[...document.querySelectorAll('.how')].map((box) => {
+        const before = box.clientHeight;
+        box.style.whiteSpace = 'pre';
+        const same = box.clientHeight === before && box.scrollWidth <= box.clientWidth;
+        box.style.whiteSpace = '';
+        return same ? '' : box.textContent;
+    }).filter(Boolean)""")
+    assert faults == []
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_no_serious_accessibility_fault(page, browser, theme):
     browser.call(
@@ -298,7 +312,7 @@ def test_what_it_says_to_compute_can_be_computed(opened, tmp_path, monkeypatch, 
             exec(compile(lines, "panel", "exec"), {})
             assert "nan" not in capsys.readouterr().out
             continue
-        for line in lines.splitlines():
+        for line in lines.replace("\\\n", "").splitlines():
             if line in readme:
                 continue
             monkeypatch.setattr("sys.argv", shlex.split(line))

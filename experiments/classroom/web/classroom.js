@@ -72,9 +72,10 @@ function queuePanel(panel, k, data) {
   const left = element("div", { className: "left" }, [
     ...heading(panel, k), ...sliders, ...(panel.again ? [again] : []),
   ]);
-  const rest = element("div", { className: "rest" }, [facts, ...ending(panel)]);
+  const [question, ...how] = ending(panel);
+  const rest = element("div", { className: "rest" }, [facts, question]);
   redraw();
-  return section(panel, [left, charts, rest]);
+  return section(panel, [left, charts, rest, element("div", { className: "below" }, how)]);
 }
 
 function filmPanel(panel, k, data) {

@@ -18,7 +18,7 @@ schedlab show replay out-fifo out-srpt --out replay.html`,
     text: "Language models hardly need CPUs, image models need many of them to prepare their data. Synergy gives CPUs by need: proportional is the usual equal part, greedy and tune ask what each job gains.",
     films: [["one", "One server, 10 jobs"], ["four", "Four servers, 40 jobs"]],
     question: "Greedy gives each job all that it asks for. When does that hurt?",
-    answer: "When a job's CPUs are not there although its GPUs are: greedy leaves GPUs idle and lets the job wait. Tune takes CPUs back from jobs that have more than their part, so that no GPU stays idle.",
+    answer: "When GPUs are free, but not the CPUs that a job asks for: then the job waits beside idle GPUs. On the four servers a job waits 52.4 min on average under greedy, and 10.5 min under tune, which takes CPUs back from jobs that have more than their part. These servers are seldom full, so greedy's jobs make up for their wait: 14.1 h from submission to end on average, against 14.5 h under tune and 25 h with equal parts.",
     how: { sh: "schedlab run examples/synergy.toml --out out-synergy" },
   },
 ];

@@ -76,9 +76,10 @@ const filling = {
     };
   },
   question: "At load 0.95 you make one long run of 200 h. Why should you not trust its mean wait?",
-  answer: "The queue needs far longer than 200 h to forget its start, and waits of neighbouring jobs are alike. One run is almost one observation: the lines below make five runs of 200 jobs, whose mean waits are from 2.3 h to 16.1 h, and the formula gives 19 h. Make many runs and draw the interval.",
+  answer: "The queue needs far longer than 200 h to forget its start, and waits of neighbouring jobs are alike. One run is almost one observation: the lines below make five runs of 200 jobs, whose mean waits are from 4.2 h to 11.0 h, and the formula gives 19 h. Make many runs and draw the interval.",
   how: {
-    python: `from schedlab import Cluster, NodeType, Streams, make_policy, parse_law, poisson_jobs, simulate, theory
+    python: `from schedlab import Cluster, NodeType, Streams, make_policy
+from schedlab import parse_law, poisson_jobs, simulate, theory
 print(theory.mm1_mean_number_at(0.95, 1.0, [50, 100, 200]))
 law = parse_law("exponential:3600")
 server = Cluster.of_nodes(NodeType("server", "GPU", 1), 1)
@@ -90,7 +91,7 @@ for seed in range(1, 6):
 
 const variability = {
   id: "variability", title: "Variability costs time",
-  text: "One server, exponential gaps, services with a mean of 1 h but of different variability. The mean wait grows in proportion to 1 + cv², although the load stays the same (Pollaczek and Khinchine).",
+  text: "One server, exponential gaps, services with a mean of 1 h but of different variability. Its measure is cv², the variance of the services divided by the square of their mean: 0 where all take equally long, 1 for exponential ones. The mean wait grows in proportion to 1 + cv², although the load stays the same (Pollaczek and Khinchine).",
   sliders: [load(0.7), { name: "cv2", label: "cv² of the service", values: CV2, value: 4, names: LAW_NAMES }, { name: "what", label: "shown", values: ["mean", "p95"], value: "mean", names: { mean: "mean wait", p95: "95th percentile of the wait" } }],
   plot({ load: u, cv2, what }, data) {
     const mean = what === "mean";
@@ -113,7 +114,8 @@ const variability = {
   question: "All jobs last exactly 1 h instead of being exponential. What happens to the mean wait?",
   answer: "It halves: the wait is proportional to 1 + cv², and cv² falls from 1 to 0. It does not vanish, since the arrivals are still random.",
   how: {
-    python: `from schedlab import Cluster, NodeType, Streams, make_policy, parse_law, poisson_jobs, simulate, theory
+    python: `from schedlab import Cluster, NodeType, Streams, make_policy
+from schedlab import parse_law, poisson_jobs, simulate, theory
 law = parse_law("hyperexponential:1,cv2=4")
 print(theory.mg1_mean_wait_s(0.7, law), theory.mg1_wait_quantile_s(0.7, law, 0.95))
 law = parse_law("hyperexponential:3600,cv2=4")
@@ -161,9 +163,10 @@ const orders = {
     };
   },
   question: "Does shortest-remaining-first starve the long jobs?",
-  answer: "Hardly. With heavy tails most of the load is in few long jobs. A long job waits for the short ones, which are a small part of the load. At very high load the longest jobs do pay.",
+  answer: "Not at the loads of the slider: jobs of every size are slowed down less than by processor sharing, where each shares the server with all others. A long job that has been served for a while has little left, so that few others pass it. At load 0.9 the longest do pay: jobs of more than 27 h, six of 10,000, are slowed down more, those of 37 h 11 times instead of 10.",
   how: {
-    python: `from schedlab import Cluster, NodeType, Streams, make_policy, parse_law, poisson_jobs, simulate, theory
+    python: `from schedlab import Cluster, NodeType, Streams, make_policy
+from schedlab import parse_law, poisson_jobs, simulate, theory
 law = parse_law("bounded-pareto:low=1333,high=133300,alpha=1.5")
 print(theory.mg1_srpt_response_s(0.7 / 3600, law) / 3600, "h")
 server = Cluster.of_nodes(NodeType("server", "GPU", 1), 1)
@@ -232,7 +235,7 @@ const servers = {
 
 const general = {
   id: "general", title: "Load, variability, time: a product",
-  text: "For general gaps and services, the mean wait is about a product of three factors (Kingman). They are the load ρ/(1-ρ), the variability (the mean of both cv²), and the time (the mean service).",
+  text: "For general gaps and services, the mean wait is about a product of three factors (Kingman). They are the load ρ/(1-ρ), the variability (the mean of both cv², the variances divided by the squares of the means), and the time (the mean service).",
   sliders: [{ name: "load", label: "load", values: [0.7, 0.9], value: 0.7 }, { name: "gaps", label: "cv² of the gaps", values: [0, 1, 4], value: 1 }],
   plot({ load: u, gaps }, data) {
     const cv2 = range(0, 4.4, 45);
@@ -252,7 +255,8 @@ const general = {
   question: "You can halve the variability of the services or lower the load from 0.9 to 0.8. Which helps more?",
   answer: "The load: its factor falls from 9 to 4. Half of the cv² of the services takes at most half of the wait away, and only where the gaps do not vary.",
   how: {
-    python: `from schedlab import Cluster, NodeType, Streams, make_policy, parse_law, poisson_jobs, simulate, theory
+    python: `from schedlab import Cluster, NodeType, Streams, make_policy
+from schedlab import parse_law, poisson_jobs, simulate, theory
 print(theory.ggc_mean_wait_s(0.7, 4.0, 1.0, 1.0), theory.kingman_bound_s(0.7, 4.0, 1.0, 1.0))
 law = parse_law("exponential:3600")
 server = Cluster.of_nodes(NodeType("server", "GPU", 1), 1)
@@ -338,12 +342,12 @@ const server = {
   },
   question: "Which assumption is behind the paper's 48.65 s?",
   answer: "Exponential decision times: 40 s / (1 - 40 × 2/450) = 48.65 s. With 40 s each it would be 44.32 s.",
-  how: { sh: "schedlab theory size-server --controllers 20 --arrival-rate 2.22e-4 --service exponential:40 --target-delay 60" },
+  how: { sh: "schedlab theory size-server --controllers 20 --arrival-rate 2.22e-4 \\\n  --service exponential:40 --target-delay 60" },
 };
 
 const statistics = {
   id: "statistics", title: "How long, how often?",
-  text: "A run starts empty, so its first jobs wait too little; MSER-5, applied to the average of the runs, says how many to leave out of each. Several runs give an interval, which shrinks with the square root of their number.",
+  text: "A run starts empty, so its first jobs wait too little; MSER-5, applied to the average of the runs, says how many to leave out of each. Several runs give an interval; four times as many runs make it half as wide.",
   sliders: [load(0.8, 0.9), { name: "runs", label: "runs", min: 2, max: 100, step: 1, value: 10 }, { name: "jobs", label: "jobs of a run", values: [2000, 8000, 32000], value: 8000 }],
   again: true,
   plot({ load: u, runs, jobs }, data, seed) {
