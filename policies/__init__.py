@@ -8,8 +8,10 @@ from policies.registry import (
     make_policy,
     missing_requirements,
     policy_names,
+    queue_of,
     requirements_of,
     requirements_verdict,
+    taken_for,
     wrapper_names,
 )
 
@@ -21,8 +23,10 @@ __all__ = [
     "make_policy",
     "missing_requirements",
     "policy_names",
+    "queue_of",
     "register",
     "requirements_of",
     "requirements_verdict",
+    "taken_for",
     "wrapper_names",
 ]

@@ -38,6 +38,8 @@ class DecisionTrace(Wrapper):
     waiting jobs; else they are named as they queue.
     """
 
+    decides_alike = True
+
     def __init__(self, policy: Policy, inner_name: str) -> None:
         super().__init__(policy, inner_name)
         self.plans_anew = False  # within @fractional it would record units as GPUs

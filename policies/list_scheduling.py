@@ -168,19 +168,21 @@ class ListScheduling:
         return choose_configuration(times_s, due_in_s, self._prices, gpus, "node")
 
 
-@register("fifo", requires=("list-or-node",), paper="Filippini et al., 2020", places=True)
+@register(
+    "fifo", requires=("list-or-node",), paper="Filippini et al., 2020", places=True, queue="blind"
+)
 def fifo() -> ListScheduling:
     """First in, first out; one job a node where jobs are elastic (hierarchical paper)."""
     return ListScheduling("fifo", Order())
 
 
-@register("fifo-strict", requires=("list-or-node",), places=True)
+@register("fifo-strict", requires=("list-or-node",), places=True, queue="blind")
 def fifo_strict() -> ListScheduling:
     """First in, first out for jobs of fixed demand; the head of the queue blocks."""
     return ListScheduling("fifo-strict", Order())
 
 
-@register("fifo-backfill", requires=("list-or-node",), places=True)
+@register("fifo-backfill", requires=("list-or-node",), places=True, queue="blind")
 def fifo_backfill() -> ListScheduling:
     """First in, first out, skipping jobs that do not fit now."""
     return ListScheduling("fifo-backfill", Order(), backfill=True)

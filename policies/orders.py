@@ -119,13 +119,13 @@ def _fill(view: View, gpus: FloatArray) -> list[Placement]:
     return placements
 
 
-@register("processor-sharing", requires=("servers", "time-shared"))
+@register("processor-sharing", requires=("servers", "time-shared"), queue="processor-sharing")
 def processor_sharing() -> Sharing:
     """Processor sharing: all jobs share the GPUs equally at every moment."""
     return Sharing("processor-sharing", least_attained=False)
 
 
-@register("las", requires=("servers", "time-shared"))
+@register("las", requires=("servers", "time-shared"), queue="least-attained")
 def las() -> Sharing:
     """Least attained service (foreground-background): who has had least service so far shares."""
     return Sharing("las", least_attained=True)
@@ -142,7 +142,7 @@ def by_duration() -> Order:
     )
 
 
-@register("srpt", requires=("servers", "fixed-demand"), places=True)
+@register("srpt", requires=("servers", "fixed-demand"), places=True, queue="srpt")
 def srpt() -> ListScheduling:
     """Shortest remaining processing time first, with preemption."""
     order = Order(_remaining_s, INSTANT_S, "remaining time")
@@ -155,13 +155,13 @@ def deadline_first() -> ListScheduling:
     return ListScheduling("deadline-first", by_due_date(), backfill=True, preemptive=True)
 
 
-@register("sjf", requires=("servers", "fixed-demand"), places=True)
+@register("sjf", requires=("servers", "fixed-demand"), places=True, queue="shortest-job")
 def sjf(preemptive: bool = False) -> ListScheduling:
     """Shortest job first, by its whole duration; it waits for running jobs unless preemptive."""
     return ListScheduling("sjf", by_duration(), backfill=True, preemptive=preemptive)
 
 
-@register("random-order", requires=("servers", "fixed-demand"), places=True)
+@register("random-order", requires=("servers", "fixed-demand"), places=True, queue="blind")
 @dataclass
 class RandomOrder:
     """Service in random order: whenever GPUs are free, any waiting job with equal probability."""

@@ -7,12 +7,15 @@ import importlib
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, Literal, TypeVar, cast
 
 from policies.naming import kind_of
 from simulator.model.contract import Decision, Policy, View
 
 Factory = TypeVar("Factory", bound=Callable[..., Any])
+
+Queue = Literal["", "blind", "processor-sharing", "srpt", "shortest-job", "least-attained"]
+"""Queues by what decides who is served; blind: nothing of the jobs does, and nobody is interrupted. All blind ones have the same mean wait."""
 
 _registered: dict[tuple[str, str], Callable[..., Any]] = {}
 _DECORATOR = re.compile(r'^@register\(\s*"([^"]+)"', re.M)
@@ -25,6 +28,7 @@ def register(
     first: Iterable[str] | None = None,
     paper: str = "",
     places: bool = False,
+    queue: Queue = "",
 ) -> Callable[[Factory], Factory]:
     """Register a class or function under a name.
 
@@ -37,12 +41,13 @@ def register(
     first : first parts that go with ``+name``; kept as its attribute ``first``.
     places : whether it keeps jobs to the nodes and types of GPU that they ask for, as `FreeCapacity` does; kept as its
         attribute ``places``.
+    queue : the queue of the textbooks that it is where jobs of one GPU come to equal servers; kept as its attribute ``queue``.
     paper : source, for lists of policies; kept as its attribute ``paper``.
     """
 
     def mark(factory: Factory) -> Factory:
         thing: Any = factory
-        thing.paper, thing.places = paper, places
+        thing.paper, thing.places, thing.queue = paper, places, queue
         if requires is not None:
             thing.requires = tuple(requires)
         if first is not None:
@@ -94,6 +99,7 @@ class Wrapper:
     Attributes
     ----------
     key : the name under which it is registered, ``@hysteresis``.
+    decides_alike : whether its decisions are always those of the policy.
     name : of the whole, ``greedy@hysteresis``.
     fractional_gpus : whether the policy gives parts of GPUs.
     plans_anew : whether it plans all nodes anew, by whole GPUs.
@@ -103,6 +109,7 @@ class Wrapper:
 
     requires: ClassVar[tuple[str, ...]] = ()
     key: ClassVar[str] = ""
+    decides_alike: ClassVar[bool] = False
 
     def __init__(self, policy: Policy, inner_name: str) -> None:
         self.policy = policy

@@ -21,7 +21,7 @@ from importlib.metadata import EntryPoint
 from typing import Any, cast
 
 from policies.naming import PolicyName, kind_of
-from policies.registration import modules, registered
+from policies.registration import Queue, modules, registered
 from policies.requirements import REQUIREMENTS, MissingRequirement, missing_of
 from simulator import Cluster, InputError, Policy, Workload
 from simulator.errors import meant
@@ -134,6 +134,19 @@ def requirements_of(name: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def queue_of(name: str) -> Queue:
+    """The queue of the textbooks that a policy is where jobs of one GPU come to equal servers; "": none that is known."""
+    parsed = PolicyName.parse(name)
+    if not all(_wrapper(name, key).decides_alike for key in parsed.wrappers):  # type: ignore[attr-defined]
+        return ""
+    return cast(Queue, getattr(_factory(name, parsed), "queue", ""))
+
+
+def taken_for(name: str) -> str:
+    """A hint where a policy is easily taken for another one, with "; " before it; else nothing."""
+    return MISTAKEN.get(PolicyName.parse(name).key, "")
+
+
 def missing_requirements(
     name: str, workload: Workload, cluster: Cluster
 ) -> list[MissingRequirement]:
@@ -170,7 +183,7 @@ def requirements_verdict(
     essential = [missing for missing in found if missing.essential]
     if essential:
         hopeless = next((missing for missing in essential if not missing.keys), None)
-        return f"{hopeless or essential[0]}{MISTAKEN.get(parsed.key, '')}", []
+        return f"{hopeless or essential[0]}{taken_for(name)}", []
     return None, [f"policy {name!r}: {each}" for each in found]
 
 

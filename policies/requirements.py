@@ -153,8 +153,7 @@ def _time_shared(workload: Workload, cluster: Cluster) -> MissingRequirement | N
         )
     if not workload.performance.time_shared:
         return MissingRequirement(
-            "the jobs do not share GPUs in time, and no key makes them: that is for programs and the page "
-            "for a class; in rounds, las+proportional serves those of least attained service"
+            "the jobs do not share GPUs in time (simulator.workloads.reshaping.time_shared makes them)"
         )
     return None
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from experiments.scenario.options import set_key
 from experiments.scenario.schema import Scenario
-from experiments.scenario.steps import FITTED, Setup, read, through
+from experiments.scenario.steps import FITTED, Setup, read, shared_in_time, through
 from simulator.adaptation import Rules
 from simulator.errors import InputError
 
@@ -44,30 +44,32 @@ def fits(scenario: Scenario, policies: Sequence[str] | None = None) -> list[Fit]
     from policies import composed_names, policy_names
 
     jobs = read(scenario)
-    plain = _parts(jobs)
-    tried: dict[tuple[str, ...], _Adapted | str] = {}
+    plain = through(FITTED, jobs)
+    tried: dict[tuple[str, ...], Setup | str] = {}
     wanted = policies or [*policy_names(), *composed_names(), scenario.policy]
     return [_fit(name, jobs, plain, tried) for name in dict.fromkeys(wanted)]
 
 
-def _parts(jobs: Setup) -> tuple[Workload, Cluster]:
-    """Jobs and machines as a run has them, with the tenants and the parts of GPUs that it draws."""
-    setup = through(FITTED, jobs)
+def _parts(setup: Setup, policy: str) -> tuple[Workload, Cluster]:
+    """Jobs and machines as a run under a policy has them, with the tenants and the parts of GPUs that it draws."""
+    scenario = setup.scenario.model_copy(update={"policy": policy})
+    setup = shared_in_time(replace(setup, scenario=scenario))
     return setup.workload, setup.cluster
 
 
 def _fit(
     name: str,
     jobs: Setup,
-    plain: tuple[Workload, Cluster],
-    tried: dict[tuple[str, ...], _Adapted | str],
+    plain: Setup,
+    tried: dict[tuple[str, ...], Setup | str],
 ) -> Fit:
     from policies import missing_requirements, requirements_verdict
     from policies.requirements import supplied_by
 
     try:
-        line, notes = requirements_verdict(name, *plain)
-        found = [lack for lack in missing_requirements(name, *plain) if lack.essential]
+        parts = _parts(plain, name)
+        line, notes = requirements_verdict(name, *parts)
+        found = [lack for lack in missing_requirements(name, *parts) if lack.essential]
     except InputError as error:  # another package's policy that cannot be loaded
         return Fit(name, "makes no sense", str(error))
     if line is None:
@@ -81,22 +83,14 @@ def _fit(
     adapted = tried[keys]
     if isinstance(adapted, str):
         return Fit(name, "makes no sense", f"{found[0].missing}; with {', '.join(keys)}: {adapted}")
-    again, _ = requirements_verdict(name, *adapted.parts)
+    again, _ = requirements_verdict(name, *_parts(adapted, name))
     if again is not None:
         return Fit(name, "makes no sense", f"{line}; with it: {again}")
     by_name = {key.partition("=")[0].strip(): key for key in keys}
     return Fit(name, "with keys", ", ".join(keys), adapted.scenario, by_name)
 
 
-@dataclass(frozen=True)
-class _Adapted:
-    """A scenario with more keys of ``[adapt]``, and its jobs and machines."""
-
-    scenario: Scenario
-    parts: tuple[Workload, Cluster]
-
-
-def _with(jobs: Setup, keys: Sequence[str]) -> _Adapted | str:
+def _with(jobs: Setup, keys: Sequence[str]) -> Setup | str:
     """The scenario with more keys of ``[adapt]``, or why it cannot be had."""
     scenario = jobs.scenario
     before = scenario.adapt.model_dump(exclude_none=True) if scenario.adapt else {}
@@ -104,7 +98,7 @@ def _with(jobs: Setup, keys: Sequence[str]) -> _Adapted | str:
         set_key(before, key)
     adapted = scenario.model_copy(update={"adapt": Rules(**before)})
     try:
-        return _Adapted(adapted, _parts(replace(jobs, scenario=adapted)))
+        return through(FITTED, replace(jobs, scenario=adapted))
     except InputError as error:
         return str(error)
 

@@ -18,7 +18,14 @@ from experiments.scenario.build import (
     requirements_of,
 )
 from experiments.scenario.schema import Scenario
-from experiments.scenario.steps import FITTED, Setup, read, requirement_notes, through
+from experiments.scenario.steps import (
+    FITTED,
+    Setup,
+    read,
+    requirement_notes,
+    shared_in_time,
+    through,
+)
 
 
 class ScenarioChecks:
@@ -75,7 +82,8 @@ class ScenarioChecks:
     def _requirements(self, scenario: Scenario, machines: str) -> None:
         """Requirements of the policy, but for a rate of arrivals, which a few jobs do not have."""
         wanted = [name for name in requirements_of(scenario.policy) if name != "arrivals"]
-        requirement_notes(replace(self._fitted[machines], scenario=scenario), wanted)
+        setup = shared_in_time(replace(self._fitted[machines], scenario=scenario))
+        requirement_notes(setup, wanted)
 
 
 def _said(part: BaseModel | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from experiments.scenario.schema import Scenario
+from policies import queue_of, taken_for
 from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
 from simulator.model.decision_points import DecisionPoints
 from simulator.workloads.machines import Nodes
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from simulator.model.cluster import FloatArray
     from simulator.statistics import Estimate
     from simulator.theory import RunLength
-
-BLIND = ("fifo", "fifo-strict", "fifo-backfill", "random-order")
-"""Orders that neither look at sizes nor interrupt: they have the same mean wait."""
 
 
 def formula_line(scenario: Scenario, result: Result) -> str:
@@ -46,11 +44,8 @@ def formula_line(scenario: Scenario, result: Result) -> str:
             f"formula: none, the load is {rate_per_s * law.mean / servers:.3g} of each GPU, "
             "so the queue grows without end"
         )
-    if scenario.policy in ("ps", "weight-priority"):
-        return (
-            f"formula: none for {scenario.policy}, which is priority scheduling by weight; "
-            "for processor sharing take --policy processor-sharing"
-        )
+    if taken_for(scenario.policy):
+        return f"formula: none for {scenario.policy}{taken_for(scenario.policy)}"
     found = queue_formula(scenario, rate_per_s, law, servers)
     if found is None:
         return ""
@@ -60,7 +55,7 @@ def formula_line(scenario: Scenario, result: Result) -> str:
         law,
         servers,
         gaps_cv2(scenario.workload.gaps) or 0.0,
-        first_come=scenario.policy in BLIND,
+        first_come=queue_of(scenario.policy) == "blind",
     )
     return (
         f"formula ({name}): mean completion time {response_s / HOUR_S:.4g} h; "
@@ -90,8 +85,8 @@ def queue_formula(
 
     jobs = scenario.workload
     assert isinstance(jobs, PoissonJobs)
-    memoryless = are_exponential(jobs.gaps)
-    if scenario.policy in BLIND:
+    memoryless, queue = are_exponential(jobs.gaps), queue_of(scenario.policy)
+    if queue == "blind":
         if not memoryless:
             cv2 = gaps_cv2(jobs.gaps)
             if cv2 is None:
@@ -107,13 +102,13 @@ def queue_formula(
         return f"M/G/{servers}, approximate: Lee and Longton", wait_s + law.mean
     if servers != 1 or not memoryless:
         return None
-    if scenario.policy == "processor-sharing":
+    if queue == "processor-sharing":
         return "M/G/1, processor sharing", queueing.mg1_ps_response_s(rate_per_s, law)
-    if scenario.policy == "srpt":
+    if queue == "srpt":
         return "M/G/1, SRPT", queueing.mg1_srpt_response_s(rate_per_s, law)
-    if scenario.policy == "las":
+    if queue == "least-attained":
         return "M/G/1, FB: least attained service", queueing.mg1_fb_response_s(rate_per_s, law)
-    if scenario.policy == "sjf":
+    if queue == "shortest-job":
         preemptive = bool(scenario.policy_options.get("preemptive"))
         name = f"M/G/1, {'PSJF: preemptive ' * preemptive}shortest job first"
         return name, queueing.mg1_sjf_response_s(rate_per_s, law, preemptive)
@@ -182,7 +177,7 @@ def loss_formula(
 
     jobs = scenario.workload
     assert isinstance(jobs, PoissonJobs)
-    if not are_exponential(jobs.gaps) or scenario.policy not in BLIND:
+    if not are_exponential(jobs.gaps) or queue_of(scenario.policy) != "blind":
         return None
     if jobs.patience == 0:
         name = f"M/{'M' if isinstance(law, Exponential) else 'G'}/{servers}/{servers}, Erlang B"

@@ -211,10 +211,13 @@ def parts_of_gpus(setup: Setup) -> Setup:
 
 
 def shared_in_time(setup: Setup) -> Setup:
-    """Jobs that may share GPUs in time, where the policy lets them."""
+    """Jobs that may share GPUs in time, where the policy requires it."""
+    from policies import requirements_of
     from simulator.workloads.reshaping import time_shared
 
-    if setup.scenario.policy not in SHARING_IN_TIME or not _is_fixed_demand(setup.workload):
+    with at_key("policy"):
+        required = requirements_of(setup.scenario.policy)
+    if "time-shared" not in required or not _is_fixed_demand(setup.workload):
         return setup
     return replace(setup, workload=time_shared(setup.workload))
 
@@ -270,21 +273,21 @@ FITTED = (
     Step("workload", oversized),
     Step("workload", sensitivity),
     Step("workload", parts_of_gpus),
-    Step("workload", shared_in_time),
     Step("workload", room),
     Step("workload", racks),
     Step(None, jobs_with_features),
 )
 """From the jobs as they were read to jobs and machines that fit each other."""
 
-TOLD = (Step(None, requirements), Step(None, keys_without_effect))
-"""What is said of them for this policy."""
+TOLD = (
+    Step(None, shared_in_time),
+    Step(None, requirements),
+    Step(None, keys_without_effect),
+)
+"""What is made and said of them for this policy."""
 
 
 # -- what the last steps say ---------------------------------------------------------------
-
-SHARING_IN_TIME = ("processor-sharing", "las")
-"""Policies under which the jobs of a scenario may share GPUs in time."""
 
 
 def requirement_notes(setup: Setup, wanted: Sequence[str] | None = None) -> list[str]:

@@ -80,7 +80,9 @@ def test_the_interval_or_the_length_that_it_takes():
 
 def test_who_means_processor_sharing_by_ps_is_told():
     made = scenario("ps", priorities=[1, 1])
-    assert "take --policy processor-sharing" in formula_line(made, run(made))
+    assert "none for ps; for processor sharing take processor-sharing" in formula_line(
+        made, run(made)
+    )
     with pytest.raises(InputError, match="for processor sharing take processor-sharing"):
         run(scenario("ps"))
 
