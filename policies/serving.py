@@ -54,11 +54,11 @@ def serve(
     elif not view.waiting or view.free_gpus_total < 1:
         return NO_CHANGE
     most = math.inf if preemptive or place else view.free_gpus_total
+    if isinstance(order, Order) and order.number is None and not (backfill or preemptive or place):
+        return _first_come(view, free or order.free(view))
     line: Line | Given
     if not isinstance(order, Order):
         line = Given(view, order)
-    elif order.number is None and not backfill:
-        line = Given(view, view.waiting)
     else:
         line = order.line(view, view.running if preemptive else (), most if backfill else math.inf)
     if not line or (not backfill and view.workload.num_gpus_list[line.head] > most):
@@ -68,6 +68,18 @@ def serve(
     service = Service(view, free, place)
     service.fill(line, backfill)
     return service.decision(keep_running=not preemptive)
+
+
+def _first_come(view: View, free: FreeCapacity) -> Decision:
+    """The decision that starts the longest in the queue, until one does not fit."""
+    placements: list[Placement] = []
+    for job in view.waiting:
+        shares = free.place(job)
+        if not shares:
+            break
+        free.add(shares)
+        placements += shares
+    return Decision(placements, keep_running=True) if placements else NO_CHANGE
 
 
 class Service:
