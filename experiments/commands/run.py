@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from experiments.scenario.schema import Scenario
+    from experiments.scenario.steps import Setup
     from simulator import Result
 
 LEAST_S, MOST_S = 0.5, 10.0
@@ -84,13 +85,13 @@ def run(
         output.clear_unfinished(out)
         with of_file(name):
             before_s = time.process_time()
-            result, drawn = _simulated(checked, out if stream else None, timing)
+            result, drawn, jobs = _simulated(checked, out if stream else None, timing)
             most_s = min(MOST_S, max(LEAST_S, time.process_time() - before_s))
         notes = [*result.workload.notes, *output.write_result(result, out, checked.window, raw=raw)]
         line = formula_line(checked, result)
         for note in (*notes, *_on_chance(checked, drawn, line)):
             print(f"schedlab: note: {printable(note)}", file=sys.stderr)
-        for note in () if stream else without_effect(checked, result, most_s):
+        for note in () if stream else without_effect(checked, result, most_s, jobs):
             if not any(known.startswith(note.partition(": ")[0]) for known in notes):
                 print(f"schedlab: note: {printable(note)}", file=sys.stderr)
     if found is not None:
@@ -100,16 +101,25 @@ def run(
         print(line)
 
 
-def _simulated(scenario: Scenario, stream_to: Path | None, timing: bool) -> tuple[Result, bool]:
-    """The result, and whether anything random was drawn."""
+def _simulated(
+    scenario: Scenario, stream_to: Path | None, timing: bool
+) -> tuple[Result, bool, Setup]:
+    """The result, whether anything random was drawn, and the jobs as they were read."""
     from experiments.commands.progress import shown
+    from experiments.scenario.build import build, policy_of
     from experiments.scenario.run import RunProgress, has_fixed_jobs, run
+    from experiments.scenario.steps import read
     from simulator.statistics import watched
 
+    policy_of(scenario)  # a mistake in it is told before a long file is read
     progress = RunProgress()
     with shown(progress.line), watched() as drawn:
-        result = run(scenario, stream_to=stream_to, measure=timing, features=[progress])
-    return result, drawn() or not has_fixed_jobs(scenario)
+        jobs = read(scenario)
+        built = build(scenario, jobs)
+        result = run(
+            scenario, built=built, stream_to=stream_to, measure=timing, features=[progress]
+        )
+    return result, drawn() or not has_fixed_jobs(scenario), jobs
 
 
 def _on_chance(scenario: Scenario, drawn: bool, line: str) -> Iterator[str]:

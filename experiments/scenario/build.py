@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from experiments.config import KeyedError, at_key
 from experiments.scenario.schema import Scenario
-from experiments.scenario.steps import FITTED, TOLD, read, through
+from experiments.scenario.steps import FITTED, TOLD, Setup, read, through
 from simulator.errors import InputError
 from simulator.plugins import installed, loaded
 
@@ -16,15 +17,20 @@ if TYPE_CHECKING:
     from simulator.core.start import Rule
 
 
-def build(scenario: Scenario) -> tuple[Workload, Cluster]:
+def build(scenario: Scenario, as_read: Setup | None = None) -> tuple[Workload, Cluster]:
     """The workload and the cluster of a scenario.
+
+    Parameters
+    ----------
+    as_read : its jobs as `steps.read` has read or drawn them already, for it or for another scenario.
 
     Raises
     ------
     KeyedError
         Among others: the policy needs something that they do not have.
     """
-    setup = through((*FITTED, *TOLD), read(scenario))
+    jobs = read(scenario) if as_read is None else replace(as_read, scenario=scenario)
+    setup = through((*FITTED, *TOLD), jobs)
     return setup.workload, setup.cluster
 
 

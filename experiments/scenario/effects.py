@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from experiments.scenario.build import build
 from experiments.scenario.run import run, summarise
 from experiments.scenario.schema import Scenario
+from experiments.scenario.steps import Setup
 from policies import describe
 from simulator import InfeasibleDecision, InputError
 from simulator.core.feature import Feature
@@ -70,11 +71,14 @@ class _Watch(Feature):
             raise _Differs
 
 
-def without_effect(scenario: Scenario, result: Result, most_s: float) -> Iterator[str]:
+def without_effect(
+    scenario: Scenario, result: Result, most_s: float, as_read: Setup | None = None
+) -> Iterator[str]:
     """A line for each key that is given, is not its default, and changed nothing in this run.
 
     Parameters
     ----------
+    as_read : the jobs of the scenario, as `steps.read` has read them; None: they are read again.
     most_s : CPU seconds for all keys; of those that are left then nothing is said.
     """
     until_s = time.process_time() + most_s
@@ -87,7 +91,7 @@ def without_effect(scenario: Scenario, result: Result, most_s: float) -> Iterato
             return
         try:
             other = Scenario.model_validate(_without(config, path))
-            same = _is_same(other, scenario, result, path, until_s)
+            same = _is_same(other, scenario, result, path, until_s, as_read)
         except (ValidationError, InputError, InfeasibleDecision, _Differs):
             continue  # it needs the key
         if same:
@@ -121,11 +125,19 @@ def _without(config: dict[str, Any], path: Path) -> dict[str, Any]:
 
 
 def _is_same(
-    other: Scenario, scenario: Scenario, result: Result, path: Path, until_s: float
+    other: Scenario,
+    scenario: Scenario,
+    result: Result,
+    path: Path,
+    until_s: float,
+    as_read: Setup | None,
 ) -> bool:
     """Whether a scenario gives the same result."""
-    is_built = path[0] in AFTER_THE_JOBS
-    jobs, machines = (result.workload, result.cluster) if is_built else build(other)
+    if path[0] in AFTER_THE_JOBS:
+        jobs, machines = result.workload, result.cluster
+    else:
+        others = ("workload", "cluster") if scenario.workload.of_machines else ("workload",)
+        jobs, machines = build(other, None if path[0] in others else as_read)
     if jobs.submit_s.tolist() != result.workload.submit_s.tolist():
         return False
     watch = _Watch(result, until_s)

@@ -121,10 +121,11 @@ a,0,3600,2,resnet50,7200
             raise InputError(f"{table.path}: {', '.join(kinds)}, expected the same of all times")
         found = super().parse(table)
         found["gpu_type"] = ["" if "|" in text else text for text in table.texts("gpu_type")]
-        think_s = table.numbers("think_time_s").tolist()
-        found["after"] = [
-            following(text, s)[0] for text, s in zip(table.texts("after"), think_s, strict=True)
-        ]
+        if "after" in table:
+            think_s = table.numbers("think_time_s").tolist()
+            found["after"] = [
+                following(text, s)[0] for text, s in zip(table.texts("after"), think_s, strict=True)
+            ]
         if "due_s" in table:
             early = np.less(found["due_s"], found["submit_s"])
             table.require("due_s", ~early, "a time not before submit_time_s")
@@ -132,6 +133,8 @@ a,0,3600,2,resnet50,7200
 
     def notes(self, table: Table, kept: Any) -> Mapping[str, int]:
         """Dependencies of other kinds."""
+        if "after" not in table:
+            return {}
         others = np.array([following(text)[1] > 0 for text in table.texts("after")])
         return {NOT_CARRIED_OUT: int((kept & others).sum())}
 

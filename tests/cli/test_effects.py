@@ -5,6 +5,7 @@ import pytest
 from experiments.scenario.effects import without_effect
 from experiments.scenario.run import run
 from experiments.scenario.schema import Scenario
+from simulator.workloads.trace import Trace
 from tests.command import done
 
 POISSON = {"kind": "poisson", "num_jobs": 60, "arrival_rate_per_h": 20.0, "num_gpus": [1, 2]}
@@ -47,3 +48,14 @@ def test_the_command_says_it(tmp_path):
     ran = done(*words, "--set", "cluster.nodes_per_rack=2", "--out", tmp_path / "out")
     text = "cluster.nodes_per_rack: changes nothing here, all numbers are the same without it"
     assert ran.stderr == f"schedlab: note: {text}\n"
+
+
+def test_a_file_of_jobs_is_read_once(tmp_path, monkeypatch):
+    """Also where keys of other tables are taken away, to see what they change."""
+    read, files = Trace.raw, []
+    monkeypatch.setattr(Trace, "raw", lambda trace: files.append(trace.path) or read(trace))
+    words = ("run", "examples/jobs.csv", "--policy", "fifo", "--set", "cluster.num_nodes=2")
+    done(*words, "--set", "cluster.nodes_per_rack=2", "--out", tmp_path / "out")
+    assert files == ["examples/jobs.csv"]
+    done(*words, "--set", "workload.skip=true", "--out", tmp_path / "out")
+    assert len(files) == 3  # the jobs may be others without a key of theirs
