@@ -35,6 +35,8 @@ KEY_HASH = "6d2f40dee54119eae8185d13479e1e3db21f0b6b0c706c95eefa9eb12ce44dd5"
 SEED_BITS = 31
 FROZEN = ("job_id", "node", "node_type", "gpus", "start_s", "end_s")
 """Columns of a schedule that are frozen."""
+NO_RULES = {"workload", "cluster", "policy", "policy_label", "seed"}
+"""Keys of a scenario that are no rules of the task."""
 GOLDEN = "s"
 """Size of which a schedule is frozen, too."""
 
@@ -158,7 +160,7 @@ def made_of(scenario: Scenario, schedule: bool) -> dict[str, str]:
         workload.job_id, workload.submit_s, workload.num_gpus, workload.due_s, workload.weight_per_s,
         workload.num_nodes, workload.vc, times,
     ]  # fmt: skip
-    rules = first.model_dump(mode="json", exclude={"workload", "cluster", "policy", "seed"})
+    rules = first.model_dump(mode="json", exclude=NO_RULES)
     for table in rules.values():
         if isinstance(table, dict):
             table.pop("path", None)

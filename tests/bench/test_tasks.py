@@ -2,9 +2,7 @@
 
 import hashlib
 import json
-import os
 import re
-from pathlib import Path
 from types import SimpleNamespace
 
 import pandas as pd
@@ -19,30 +17,12 @@ from experiments.scenario.build import build
 from experiments.scenario.options import parse_policy
 from experiments.scenario.run import run, summarise
 from experiments.scenario.schema import read_scenario
+from tests.bench.copies import COPIES, copy_of_task, facts
 from tests.command import ROOT, done, refused, schedlab
 from tests.errors import input_error
 
 OPEN = [name for name, each in task.tasks().items() if not each.trace_sha256]
 LONG = ("fractions-v1", "hpc-v1", "llm-v1", "philly-v1", "synergy-v1")
-COPIES = {
-    "elasticflow-v1": "elasticflow/100jobs_1500lam.csv",
-    "gavel-v1": "gavel/simulation_throughputs.json.gz",
-    "mixed-v1": "pollux/workloads__6.csv",
-    "pollux-v1": "pollux/workloads__6.csv",
-    "shockwave-v1": "shockwave/trace_120.tsv",
-}
-"""Files of tasks whose jobs are not shipped, in the folder of published results."""
-
-
-def facts():
-    folder = Path(os.environ.get("SCHEDLAB_FACTS") or "/nowhere") / "peers"
-    if not folder.is_dir():
-        pytest.skip("SCHEDLAB_FACTS names no folder with the published results of other schedulers")
-    return folder
-
-
-def copy_of_task(name):
-    return facts() / COPIES[name]
 
 
 def jct_s(name, policy):
@@ -195,6 +175,65 @@ def test_the_command_runs_and_checks_a_policy_of_ones_own(tmp_path):
     assert "schedule checked, program not run here" in told
     done("bench", "table", tmp_path)
     assert "philly" in (tmp_path / "index.html").read_text()
+
+
+HALF = """
+from policies import make_policy
+
+
+class Half:
+    def __init__(self):
+        self.own, self.jobs = make_policy("srpt"), None
+
+    def decide(self, view):
+        duration_s = view.workload.performance.duration_s
+        if duration_s is not self.jobs:
+            self.jobs = duration_s
+            duration_s.flags.writeable = True
+            duration_s *= 0.5
+        return self.own.decide(view)
+"""
+
+
+@pytest.mark.usefixtures("small")
+def test_a_policy_that_halves_durations_in_memory(tmp_path, monkeypatch):
+    """Its run ends the command: the check has jobs of its own. Nothing of a table is written."""
+    alone = task.task_of("philly-v1").model_copy(update={"policies": ["fifo-strict"]})
+    monkeypatch.setattr(task, "tasks", lambda: {"philly-v1": alone})
+    (tmp_path / "half.py").write_text(HALF)
+    words = ("--policy", "half.py:Half", "--allow-code", "--workers", 1, "--out", "out")
+    ran = schedlab("bench", "run", "philly-v1", *words, cwd=tmp_path)
+    assert ran.returncode == 2
+    line = ran.stderr.splitlines()[-1]
+    assert line.startswith(
+        "schedlab: half.py:Half: its schedule under seed 0 is wrong: job 0: does 50."
+    )
+    assert not list((tmp_path / "out").glob("*.csv"))
+
+
+def test_metrics_that_a_run_claims_are_checked():
+    """Those of the rows pass; a mean that is smaller by a tenth does not."""
+    scenario = task.scenario_of_task("cost-v1", "s")
+    result, checks = run(scenario), running.ScheduleChecks()
+    schedule, numbers = result.schedule_table(), summarise(result)
+    checks(scenario, schedule, numbers)
+    assert not checks.unchecked
+    with input_error("fifo: its schedule under seed 0 is wrong: summary.json: mean_jct_s is"):
+        checks(scenario, schedule, numbers | {"mean_jct_s": 0.9 * numbers["mean_jct_s"]})
+
+
+def test_a_metric_below_its_bound_is_refused():
+    """By hand: 9.9 of a bound of 10; not of other jobs (adapted ones), nor of a metric that has no bound."""
+    runs = pd.DataFrame({
+        "policy": ["a", "b", "b"], "view": ["as given", "as given", "elastic"], "seed": [0, 1, 1],
+        "mean_jct_s": [10.0, 21.0, 9.0], "makespan_s": [1.0, 1.0, 1.0],
+    })  # fmt: skip
+    bounds = pd.DataFrame({"mean_jct_s": [10.0, 20.0]}, index=[0, 1])
+    of = task.task_of("philly-v1")
+    bench_table.expect_above_bounds(SimpleNamespace(runs=runs), of, bounds)
+    runs.loc[1, "mean_jct_s"] = 19.8
+    with input_error("b: mean_jct_s is 19.8 under seed 1, expected 20 at least", "(ratio 0.99)"):
+        bench_table.expect_above_bounds(SimpleNamespace(runs=runs), of, bounds)
 
 
 def test_a_policy_that_sees_the_future(monkeypatch):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +15,11 @@ from experiments.bench.check.demands import demand_faults
 from experiments.bench.check.metrics import claim_faults, metrics_of
 from experiments.bench.check.outages import outage_faults, stopped_by
 from experiments.bench.check.reading import read_shares
+from experiments.bench.check.rounds import round_faults
 from experiments.bench.check.rows import row_faults
 from experiments.bench.check.rules import Rules
 from experiments.bench.check.stretches import Stretches, rates_of, stretches_of
-from experiments.bench.check.verdict import MOST_FAULTS, Checked
+from experiments.bench.check.verdict import Checked
 from experiments.bench.check.work import work_faults
 from simulator.model.cluster import Cluster, FloatArray
 from simulator.model.workload import Workload
@@ -54,7 +54,7 @@ def check_schedule(
     shares = read_shares(schedule, workload, cluster)
     faults = list(row_faults(shares, workload, cluster))
     if faults:
-        return Checked(tuple(faults[:MOST_FAULTS]), {}, rules.unchecked)
+        return Checked(tuple(faults), {}, rules.unchecked)
     changes = changes_of(shares)
     stretches = stretches_of(changes, cluster)
     outages = rules.outages(float(shares.end_s.max()))
@@ -63,14 +63,17 @@ def check_schedule(
     faults += capacity_faults(changes, cluster)
     faults += outage_faults(changes, outages)
     faults += demand_faults(changes, stretches, rates, workload)
-    faults += decision_faults(changes, failed, workload, rules)
+    if rules.tells != "rounds":
+        faults += decision_faults(changes, failed, workload, rules)
     if rules.tells == "work":
         faults += work_faults(stretches, rates, failed, workload, rules)
+    if rules.tells == "rounds" and rules.round_s is not None and not faults:
+        faults += round_faults(stretches, workload, rules.round_s)
     metrics: dict[str, float] = {}
     if not faults:
         metrics = metrics_of(changes, stretches, workload, cluster)
-        faults += islice(claim_faults(metrics, claimed or {}), MOST_FAULTS)
-    return Checked(tuple(faults[:MOST_FAULTS]), metrics, rules.unchecked)
+        faults += claim_faults(metrics, claimed or {})
+    return Checked(tuple(faults), metrics, rules.unchecked)
 
 
 def _rates(stretches: Stretches, workload: Workload, rules: Rules) -> FloatArray:

@@ -16,6 +16,7 @@ import numpy as np
 
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster, FloatArray, IntArray
+from simulator.model.fractional import shares_gpus
 from simulator.model.workload import Workload
 from simulator.workloads.tables import InputColumn, Table
 
@@ -26,7 +27,8 @@ MOST_BYTES = 128 * 2**20
 """Of a schedule, compressed or not: 128 MiB, about two million rows."""
 UNKNOWN = -1
 """Index of a job or a type that the task does not have."""
-_GPU_IDS = re.compile(r"\d{1,6}( \d{1,6})*", re.ASCII)
+GPU_IDS = InputColumn("gpu_ids", "", "numbers of its GPUs, 0 3", "text", required=False, empty="")
+_NUMBERS = re.compile(r"\d{1,6}( \d{1,6})*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -62,8 +64,8 @@ class Shares:
         return np.column_stack([self.gpus, self.cpus, self.memory_gb])
 
 
-def columns_for(cluster: Cluster) -> tuple[InputColumn, ...]:
-    """The columns that a schedule on these machines has to have, and may have."""
+def columns_for(workload: Workload, cluster: Cluster) -> tuple[InputColumn, ...]:
+    """The columns that a schedule of these jobs on these machines has to have, and may have; others are not read."""
     amounts = tuple(
         InputColumn(name, unit, "of this node", "number", at_least=0)
         for name, unit in (("cpus", ""), ("memory_gb", "GB"))
@@ -78,7 +80,7 @@ def columns_for(cluster: Cluster) -> tuple[InputColumn, ...]:
         *amounts,
         InputColumn("start_s", "s", "from when", "number", at_least=0),
         InputColumn("end_s", "s", "until when", "number", at_least=0, not_before="start_s"),
-        InputColumn("gpu_ids", "", "numbers of its GPUs, 0 3", "text", required=False, empty=""),
+        *([GPU_IDS] if shares_gpus(workload) else []),
     )  # fmt: skip
 
 
@@ -90,7 +92,7 @@ def read_shares(source: Path | pd.DataFrame, workload: Workload, cluster: Cluste
     InputError
         The file cannot be read or is too large, a column is missing, or a value is none; one line.
     """
-    columns = columns_for(cluster)
+    columns = columns_for(workload, cluster)
     if isinstance(source, Path):
         table = Table.read(source, columns, most=MOST_BYTES)
     else:
@@ -132,11 +134,13 @@ def _kinds(node: IntArray, type_names: Sequence[str], cluster: Cluster) -> IntAr
 
 
 def _gpu_ids(table: Table) -> list[tuple[int, ...]]:
+    if GPU_IDS not in table.columns:
+        return [()] * len(table)
     texts: list[Any] = table.texts("gpu_ids")
     parsed: dict[str, tuple[int, ...]] = {"": ()}
     for row, text in enumerate(texts):
         if text not in parsed:
-            if not (isinstance(text, str) and _GPU_IDS.fullmatch(text)):
+            if not (isinstance(text, str) and _NUMBERS.fullmatch(text)):
                 raise table.error(row, "gpu_ids", "numbers of GPUs, such as 0 or 0 3")
             parsed[text] = tuple(map(int, text.split()))
     return [parsed[text] for text in texts]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -21,16 +21,12 @@ from simulator.statistics import Streams
 if TYPE_CHECKING:
     from experiments.scenario.schema import Scenario
 
-Tells = Literal["work", "demand", "stay"]
-_NO_WORK = (
-    "the work is not checked here: it depends on the batch sizes of the jobs, which no row tells"
+Tells = Literal["work", "rounds", "stay"]
+STAY = (
+    "the work is not checked here: it depends on the batch sizes of the jobs, which no row tells",
+    "delays after starts and moves are not checked here, since the work is not",
 )
-NOT_TOLD: Mapping[Tells, tuple[str, ...]] = {
-    "work": (),
-    "demand": (_NO_WORK,),
-    "stay": (_NO_WORK, "delays after starts and moves are not checked here, since the work is not"),
-}
-"""Sentences on what is not checked where rows tell of a job its work, its GPUs alone, or neither."""
+"""Sentences on what is not checked where rows tell of a job that it holds GPUs, and no more."""
 CHECKED = ("failures", "checkpoints", "maintenance", "spot")
 """Tables of a scenario whose rules are looked for in the rows."""
 
@@ -50,9 +46,11 @@ class Rules:
         a job that failed starts again.
     late_s : a job may hold its GPUs for less than so many seconds after its work.
     least_gap_s : between two decisions at least.
-    round_s : decisions are made at its multiples alone; None: at any time.
+    round_s : decisions are made at its multiples alone, or, where ``tells`` is "rounds", at the ends of rounds of at most this
+        length; None: at any time.
     outages : ``(O, 3)`` node, begin and end (s) of each time that a node is down until a time.
-    tells : what rows tell of a job: "work", its GPUs and the work that is done; "demand", its GPUs; "stay", neither.
+    tells : what rows tell of a job: "work", the work that is done on its GPUs; "rounds", the same, as it is counted in rounds that
+        end with their last job; "stay", no work.
     untold : metrics of ``summary.json`` that no row tells.
     unchecked : sentences on what no row tells.
     is_exact : False where something that no row tells takes time: a job may then hold its GPUs for longer than its work.
@@ -78,7 +76,8 @@ def rules_of(scenario: Scenario, workload: Workload, cluster: Cluster) -> Rules:
     failures = failures_of(Scene(workload, cluster, scenario.streams, scenario.features))
     saving = failures.checkpoints or Checkpoints()
     interval_s, cost_s = saving.plan("", math.inf)
-    tells, others = _tells(scenario, workload), list(_others(scenario, cluster, failures))
+    tells = _tells(scenario, workload)
+    others = list(_others(scenario, cluster, failures, tells))
     return Rules(
         delays=Delays.of(scenario.reconfiguration_s),
         interval_s=interval_s,
@@ -86,14 +85,14 @@ def rules_of(scenario: Scenario, workload: Workload, cluster: Cluster) -> Rules:
         restart_s=saving.restart_s,
         late_s=max(unit_s, (decisions.tick_s or 0.0) if decisions.finish_at_round else 0.0),
         least_gap_s=decisions.least_gap_s if cluster.num_controllers == 1 else 0.0,
-        round_s=decisions.round_s if decisions.round_ends == "grid" else None,
+        round_s=decisions.round_s if tells == "rounds" or decisions.round_ends == "grid" else None,
         outages=lambda until_s: outages_of(
             failures.outages, scenario.streams, float(workload.submit_s[0]), until_s
         ),
         tells=tells,
         # It is of the nodes that were up.
         untold=("gpu_utilisation",) if failures.outages else (),
-        unchecked=(*NOT_TOLD[tells], *others),
+        unchecked=(*(STAY if tells == "stay" else ()), *others),
         is_exact=not others,
     )
 
@@ -103,13 +102,15 @@ def _tells(scenario: Scenario, workload: Workload) -> Tells:
     if type(performance).rate is not Performance.rate:
         return "stay"
     in_rounds = scenario.decisions.round_ends == "last-finisher"
-    return "demand" if in_rounds and performance.progress() is not None else "work"
+    return "rounds" if in_rounds and performance.progress() is not None else "work"
 
 
-def _others(scenario: Scenario, cluster: Cluster, failures: Failures) -> Iterator[str]:
-    """Sentences on what else is not checked: no task of today has any of it but rounds that end early."""
+def _others(
+    scenario: Scenario, cluster: Cluster, failures: Failures, tells: Tells
+) -> Iterator[str]:
+    """Sentences on what else is not checked: none of the tasks has any of it."""
     saving = failures.checkpoints or Checkpoints()
-    if scenario.decisions.round_ends == "last-finisher":
+    if scenario.decisions.round_ends == "last-finisher" and tells != "rounds":
         yield "rounds that end with their last job are not checked here"
     if cluster.num_controllers > 1:
         yield "which controller has which nodes and jobs is not checked here"
