@@ -17,7 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from policies.list_scheduling import ListScheduling, by_due_date, by_weight
+from policies.list_scheduling import ListScheduling, by_due_date
 from policies.registration import register
 from policies.serving import serve
 from policies.waiting import Order
@@ -176,7 +176,16 @@ class RandomOrder:
         return serve(view, (waiting[i] for i in view.rng.permutation(len(waiting))))
 
 
-@register("priority", requires=("servers", "fixed-demand", "weights"), places=True)
+def by_priority() -> Order:
+    """Highest priority first, of the same priority the highest weight."""
+    return Order(
+        lambda view, job: -view.workload.priority.item(job),
+        by="priority, then weight",
+        then=lambda view, job: -view.workload.weight_per_s.item(job),
+    )
+
+
+@register("priority", requires=("servers", "fixed-demand", "priorities"), places=True)
 def priority(preemptive: bool = False) -> ListScheduling:
-    """Priority classes: the highest weight first, equals by submission; preemptive where asked."""
-    return ListScheduling("priority", by_weight(), backfill=True, preemptive=preemptive)
+    """Priority classes: the highest priority (column `priority`) first, then the highest weight; preemptive where asked."""
+    return ListScheduling("priority", by_priority(), backfill=True, preemptive=preemptive)

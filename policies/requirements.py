@@ -238,6 +238,16 @@ def _weights(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     return MissingRequirement("the jobs have no tardiness weights", (WEIGHTS,))
 
 
+def _priorities(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
+    """Priorities, or weights."""
+    if workload.priority.any() or workload.weight_per_s.any():
+        return None
+    return MissingRequirement(
+        "all jobs have the same priority and no weights, expected a column priority in the file of jobs "
+        '(or workload.priorities of kind "poisson")'
+    )
+
+
 def _objective(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """Something to minimise: prices, or due dates with weights."""
     priced = any(
@@ -344,6 +354,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "one-kind": _one_kind,
     "due": _due,
     "weights": _weights,
+    "priorities": _priorities,
     "objective": _objective,
     "prices": _prices,
     "sensitivity": _sensitive,

@@ -19,7 +19,7 @@ from policies.free_capacity import FreeCapacity
 from simulator import View
 from simulator.model.cluster import IntArray
 from simulator.model.contract import Changes
-from simulator.model.ranks import Levels, ranked
+from simulator.model.ranks import Levels, ranked, ranks
 
 SPARE = 1024
 """Levels that are kept beside those of the jobs in the heaps."""
@@ -28,8 +28,11 @@ NOBODY = -1
 """Behind the last job of a line."""
 
 
-Entry = tuple[float, int]
-"""A job's place in the order, and the job."""
+Place = float | tuple[float, float]
+"""A job's place in an order: its number, or two where the order has a second one."""
+
+Entry = tuple[Any, int]
+"""A job's `Place` in the order, and the job."""
 
 Top = tuple[Entry, Hashable]
 """The first job of a kind, and the kind."""
@@ -62,6 +65,7 @@ class Order:
     within : which numbers are the same, as for `simulator.model.ranks.ranks`.
     by : what the order goes by, in words.
     kind_of : what the jobs have in common that fit alike.
+    then : a second number, by which jobs of the same number are ordered.
     """
 
     def __init__(
@@ -70,8 +74,9 @@ class Order:
         within: float | None = None,
         by: str = "submission",
         kind_of: Callable[[View, int], Hashable] = demand,
+        then: Callable[[View, int], float] | None = None,
     ) -> None:
-        self.number = number
+        self.number, self.then = number, then
         self.by = by
         self._within = within
         self._kind_of = kind_of
@@ -80,7 +85,7 @@ class Order:
         self._mark = 0
         self._joined = 0
         self._heaps: dict[Hashable, list[Entry]] = {}
-        self._place: dict[int, float] = {}
+        self._place: dict[int, Place] = {}
         self._popped: list[tuple[Hashable, Entry]] = []
         self._levels = Levels(within)
         self._free: FreeCapacity | None = None
@@ -90,6 +95,11 @@ class Order:
         if self.number is None:
             return jobs
         jobs = list(jobs)
+        if self.then is not None:
+            numbers = [[n(view, job) for job in jobs] for n in (self.then, self.number)]
+            ranked_by = [ranks(of_jobs, self._within) for of_jobs in numbers]
+            places = np.lexsort((np.array(jobs), *ranked_by))
+            return [jobs[place] for place in places.tolist()]
         return ranked(jobs, [self.number(view, job) for job in jobs], self._within)
 
     def free(self, view: View) -> FreeCapacity:
@@ -139,7 +149,7 @@ class Order:
         if not joined:
             return
         if len(self._levels) > 2 * len(self._place) + SPARE:
-            self._levels = Levels(self._within, self._place.values())
+            self._levels = Levels(self._within, np.ravel([*self._place.values()]).tolist())
         place_of = self._places(view)
         for job in joined:
             if job in view.waiting:
@@ -149,11 +159,13 @@ class Order:
                     heap = self._heaps.setdefault(self._kind_of(view, job), [])
                     heappush(heap, (place, job))
 
-    def _places(self, view: View) -> Callable[[int], float]:
+    def _places(self, view: View) -> Callable[[int], Place]:
         """The place of a job in the order as it is now; those of equal numbers are the same."""
-        number, level = self.number, self._levels.of
+        number, then, level = self.number, self.then, self._levels.of
         if number is None:
             return self._next
+        if then is not None:
+            return lambda job: (level(number(view, job)), level(then(view, job)))
         return lambda job: level(number(view, job))
 
     def _next(self, job: int) -> float:

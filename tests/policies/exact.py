@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-Rank = Callable[["Job", Fraction], Fraction]
+Rank = Callable[["Job", Fraction], Fraction | tuple[Fraction, Fraction]]
 """From a job and the time that it has left; the least is first, equals by submission."""
 
 
@@ -22,6 +22,7 @@ class Job(NamedTuple):
     gpus: int
     due_s: Fraction
     weight: Fraction
+    priority: Fraction
 
 
 def completions(

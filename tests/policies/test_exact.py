@@ -22,10 +22,10 @@ RULES = {
         {"preemptive": True},
         lambda jobs, c: completions(jobs, c, lambda j, s: j.duration_s, preemptive=True),
     ),
-    "priority": ({}, lambda jobs, c: completions(jobs, c, lambda j, s: -j.weight)),
+    "priority": ({}, lambda jobs, c: completions(jobs, c, lambda j, s: (-j.priority, -j.weight))),
     "priority, preemptive": (
         {"preemptive": True},
-        lambda jobs, c: completions(jobs, c, lambda j, s: -j.weight, preemptive=True),
+        lambda jobs, c: completions(jobs, c, lambda j, s: (-j.priority, -j.weight), preemptive=True),
     ),
     "srpt": ({}, lambda jobs, c: completions(jobs, c, lambda j, s: s, preemptive=True)),
     "las": ({}, foreground_background),
@@ -54,10 +54,16 @@ def instances(draw):
     if alike == "as long as the first has left":
         duration = submit[-1] + duration[0] - submit + submit[0]
     due = submit + rng.integers(0, 2 * most, count)
-    thirds = rng.integers(0, 4, count)
+    thirds, fifths = rng.integers(0, 4, count), rng.integers(-1, 2, count)
     jobs = [
-        Job(int(s) * unit, int(d) * unit, int(g), int(u) * unit, Fraction(int(w), 3))
-        for s, d, g, u, w in zip(submit, duration, gpus, due, thirds, strict=True)
+        Job(
+            *(int(t) * unit for t in times),
+            int(g),
+            int(u) * unit,
+            Fraction(int(w), 3),
+            Fraction(int(p), 5),
+        )
+        for *times, g, u, w, p in zip(submit, duration, gpus, due, thirds, fifths, strict=True)
     ]
     return jobs, nodes(gpus_each, num_nodes)
 
@@ -66,8 +72,10 @@ def check(name, jobs, cluster):
     """Each completion, to a millionth of a second."""
     options, rule = RULES[name]
     columns = np.array([[float(x) for x in job] for job in jobs]).T
-    submit_s, duration_s, gpus, due_s, weight = columns
-    workload = fixed(submit_s, duration_s, gpus.astype(int), due_s=due_s, weight_per_s=weight)
+    submit_s, duration_s, gpus, due_s, weight, priority = columns
+    workload = fixed(
+        submit_s, duration_s, gpus.astype(int), due_s=due_s, weight_per_s=weight, priority=priority
+    )
     policy = make_policy(name.split(",")[0], **options)
     found = run(workload if name != "las" else time_shared(workload), cluster, policy)
     expected = [float(t) for t in rule(jobs, int(cluster.total_gpus))]

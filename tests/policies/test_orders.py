@@ -49,6 +49,15 @@ def test_priority_with_and_without_preemption():
     assert ends("sjf", three, preemptive=True) == [15.0, 6.0, 3.0]
 
 
+def test_the_priority_of_the_file_counts_before_the_weight():
+    """Of j1, j2 and j3, which wait at 10 s, j3 has the highest priority; j2 has that of j1 and more weight."""
+    times = (0.0, 10.0, 1), (1.0, 4.0, 1), (2.0, 1.0, 1), (3.0, 2.0, 1)
+    four = replace(jobs(*times, weights=(9.0, 1.0, 2.0, 0.0)), priority=np.array([9, -1, -1, 0.5]))
+    assert ends("priority", four) == [10.0, 17.0, 13.0, 12.0]
+    late = replace(four, priority=np.array([-5, -1, -1, 0.5]))
+    assert ends("priority", late, preemptive=True) == [17.0, 8.0, 3.0, 5.0]
+
+
 def test_jobs_of_several_gpus_share_in_proportion():
     """Two jobs of 2 GPUs on 2: half each, as a whole GPU; one of 4 over two nodes."""
     assert ends("processor-sharing", jobs((0.0, 4.0, 2), (0.0, 4.0, 2)), gpus=2) == [8.0, 8.0]

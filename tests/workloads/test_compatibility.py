@@ -171,6 +171,7 @@ def test_keys_supply_what_they_are_named_for():
     [
         ("edf", "fixed", "nodes", 'no due dates; [adapt] due = "min-2max" supplies it'),
         ("ps", "fixed", "nodes", 'no tardiness weights; [adapt] weights = "printed"'),
+        ("priority", "fixed", "nodes", "the same priority and no weights, expected a column priority in the file of jobs"),
         ("milp", "synergy", "pool", "the cluster is a rental pool, the policy needs nodes"),
         ("fifo-shared", "fixed", "pool", "the cluster is a rental pool, the policy needs nodes"),
         ("fifo-shared", "hierarchical", "vms", "VMs without a fixed type"),
