@@ -36,6 +36,7 @@ from typing import Any
 
 import pytest
 
+COMPARISON = ("answer", "estimating", "metrics", "whatif", "size", "plan", "entrants", "comparing")
 STATISTICS = ("streams", "estimates", "replications", "long_run", "bootstrap")
 
 BY_HAND = (
@@ -72,6 +73,10 @@ PACKAGES: dict[str, tuple[list[str], list[str]]] = {
         [f"tests/statistics/test_{part}.py" for part in ("by_hand", "exact", "streams")],
     ),
     "selection": (["policies/selection.py"], ["tests/greedy/test_selection.py"]),
+    "comparison": (
+        [f"experiments/comparison/{part}.py" for part in COMPARISON],
+        [f"tests/comparison/test_{part}.py" for part in COMPARISON],
+    ),
     "mechanisms": (
         ["policies/synergy/mechanisms.py", "policies/synergy/eviction.py"],
         ["tests/synergy/test_by_hand.py"],
@@ -202,6 +207,7 @@ class Watch:
         if self._failed:
             raise pytest.UsageError("a test fails without any mistake")
         caches = [o for o in gc.get_objects() if isinstance(o, functools._lru_cache_wrapper)]
+        gc.freeze()  # so that a child does not copy what it only looks through
         for at, mutant in enumerate(self.mutants):
             items = self._enters.get((mutant.module, mutant.function), [])
             if not items:
@@ -268,7 +274,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mutants", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("package", nargs="?", choices=sorted(PACKAGES))
-    parser.add_argument("--only", default="", help="functions whose name contains this text")
+    parser.add_argument("--only", default="", help="functions whose module and name contain this text")
     parser.add_argument("--sample", type=int, default=0, help="this many mistakes, drawn at random")
     parser.add_argument("--tests", nargs="+", help="other files of tests")
     options = parser.parse_args(arguments)
@@ -277,12 +283,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{package:<12}{', '.join(modules)}; tests: {', '.join(tests)}")
         return 0
     modules, tests = PACKAGES[options.package]
-    mutants = [m for path in modules for m in mutants_of(path) if options.only in m.function]
+    mutants = [m for path in modules for m in mutants_of(path) if options.only in f"{m.module}.{m.function}"]
     if options.sample:
         mutants = random.Random(1).sample(mutants, min(options.sample, len(mutants)))
     watch = Watch(mutants)
     left_out = [f"--ignore={path}" for path in LEFT_OUT]
     plain = ["-p", "no:cacheprovider", "-p", "no:xdist", "-q", "--no-header", "--no-summary"]
+    plain += ["--tb=no", "--assert=plain"]  # what failed is of no interest, and takes time
     code = int(pytest.main([*plain, *left_out, *(options.tests or tests)], plugins=[watch]))
     for title, found in (("survives", watch.survivors), ("not entered", watch.unreached)):
         for mutant in found:

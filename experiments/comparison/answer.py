@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from experiments.comparison.estimating import (
     by_setting,
     chosen,
     estimate,
+    is_shown,
     same,
     values_of,
 )
@@ -95,41 +96,23 @@ def _sentences(found: Comparison, labels: Mapping[str, Any], part: pd.DataFrame)
     if len(values.columns) == 1:
         return [f"{best}: {metric.words} {_text(metric, own, found.currency)}."]
     said = f"Best in {metric.words} is {best}: {_text(metric, own, found.currency)}{_over(found, labels, best)}."
-    equal, worse = _against(part, values, best)
-    base = own.mean
+    apart = {name: estimate(part, values, name, best) for name in map(str, values) if name != best}
+    worse = {name: each for name, each in apart.items() if is_shown(each)}
+    equal = _listed([name for name in apart if name not in worse])
     told = ""
     if worse:
-        name, apart = min(worse, key=lambda row: abs(row[1].mean))
-        if base == 0:
+        name = min(worse, key=lambda name: abs(worse[name].mean))
+        if own.mean == 0:
             by = f"with {_text(metric, estimate(part, values, name), found.currency)}"
         else:
-            by = f"{_percent(_scaled(apart, -base if metric.better == 'more' else base))} {_more(metric)}"
+            by = _worse_by(metric, worse[name], own.mean)
         told = f"Next is {name}, {by}"
-    if not math.isfinite(own.half_width) or own.n == 1:
-        alike = [f"Equal: {_listed(equal)}."] if equal else []
-        return [said, *alike, *([f"{told} (one run, no interval)."] if told else [])]
-    sentences = [said]
-    if equal:
-        sentences.append(f"No difference from it is shown for {_listed(equal)}.")
-    if told:
-        sentences.append(f"{told}.")
-    return [*sentences, *_elsewhere(found, part, best)]
-
-
-def _against(
-    part: pd.DataFrame, values: pd.DataFrame, best: str
-) -> tuple[list[str], list[tuple[str, Estimate]]]:
-    """Policies without a shown difference from the best, and the others with their difference from it."""
-    equal, worse = [], []
-    for name in map(str, values):
-        if name == best:
-            continue
-        apart = estimate(part, values, name, best)
-        if apart.mean == 0 or (math.isfinite(apart.lower) and apart.lower <= 0 <= apart.upper):
-            equal.append(name)
-        else:
-            worse.append((name, apart))
-    return equal, worse
+    if all(each.n == 1 for each in apart.values()):
+        sentences = [equal and f"Equal: {equal}.", told and f"{told} (one run, no interval)."]
+    else:
+        sentences = [equal and f"No difference from it is shown for {equal}.", told and f"{told}."]
+        sentences += _elsewhere(found, part, best)
+    return [said, *filter(None, sentences)]
 
 
 def _elsewhere(found: Comparison, part: pd.DataFrame, best: str) -> list[str]:
@@ -144,16 +127,16 @@ def _elsewhere(found: Comparison, part: pd.DataFrame, best: str) -> list[str]:
             continue
         apart = estimate(part, values, best, other)
         base = estimate(part, values, other).mean
-        if apart.lower <= 0 <= apart.upper or not math.isfinite(apart.half_width):
+        if apart.n == 1 or not is_shown(apart):
             continue
         if base == 0:
             sentences.append(
                 f"The {metric.words} of {best}: {_text(metric, estimate(part, values, best), found.currency)}, {other} has none."
             )
         else:
-            ratio = _scaled(apart, -base if metric.better == "more" else base)
+            verb, those = ("are", "those") if metric.several else ("is", "that")
             sentences.append(
-                f"The {metric.words} of {best} is {_percent(ratio)} {_more(metric)} than that of {other}."
+                f"The {metric.words} of {best} {verb} {_worse_by(metric, apart, base)} than {those} of {other}."
             )
     return sentences[:NAMED]
 
@@ -170,40 +153,41 @@ def _over(found: Comparison, labels: Mapping[str, Any], best: str) -> str:
     return f", equal to {what}" if abs(over - 1) < 5e-4 else f", {over:.4g} times {what}"
 
 
-def _scaled(found: Estimate, by: float) -> Any:
-    from simulator.statistics import Estimate
-
-    ends = sorted((found.lower / by, found.upper / by))
-    return Estimate(found.mean / by, ends[0], ends[1], found.n)
-
-
-def _more(metric: Metric) -> str:
+def _worse_by(metric: Metric, apart: Estimate, base: float) -> str:
+    """A difference from a better number as a part of that: "20 % (15 to 25 %) longer"."""
+    by = -abs(base) if metric.better == "more" else abs(base)
+    lower, upper = sorted((apart.lower / by, apart.upper / by))
+    percent = _percent(replace(apart, mean=apart.mean / by, lower=lower, upper=upper))
     if metric.better == "more":
-        return "less"
-    return "longer" if metric.unit == "s" else "more"
+        return f"{percent} less"
+    return f"{percent} {'longer' if metric.unit == 's' else 'more'}"
 
 
 def _percent(ratio: Estimate) -> str:
-    if ratio.mean >= 10:
-        return f"{ratio.mean + 1:.3g} times"
-    own = digits(
-        100 * ratio.mean,
-        100 * ratio.half_width if math.isfinite(ratio.half_width) else 0.1 * 100 * abs(ratio.mean),
-    )
-    if not math.isfinite(ratio.half_width) or ratio.half_width <= ALIKE * abs(ratio.mean):
-        return f"{own} %"
-    ends = [digits(100 * end, 100 * ratio.half_width) for end in (ratio.lower, ratio.upper)]
-    return f"{own} % ({ends[0]} to {ends[1]} %)"
+    if not _has_interval(ratio):
+        return f"{digits(100 * ratio.mean, 10 * abs(ratio.mean))} %"
+    mean, lower, upper = _digits_of(ratio, 0.01)
+    return f"{mean} % ({lower} to {upper} %)"
 
 
 def _text(metric: Metric, found: Estimate, currency: str) -> str:
     by, unit = metric.scaled(abs(found.mean), currency)
-    half = found.half_width / by
-    own = digits(found.mean / by, half)
+    mean, lower, upper = _digits_of(found, by)
     after = f" {unit}" if unit else ""
-    if found.n == 1 or not math.isfinite(half):
-        return f"{own}{after}"
-    return f"{own}{after} (95 % interval {digits(found.lower / by, half)} to {digits(found.upper / by, half)})"
+    if not _has_interval(found):
+        return f"{mean}{after}"
+    return f"{mean}{after} (95 % interval {lower} to {upper})"
+
+
+def _has_interval(found: Estimate) -> bool:
+    """Whether an estimate has an interval that is not rounding alone."""
+    return ALIKE * abs(found.mean) < found.half_width < math.inf
+
+
+def _digits_of(found: Estimate, by: float) -> Iterator[str]:
+    """Mean and ends of an estimate over a number, with the digits that the interval knows."""
+    half = found.half_width / by if _has_interval(found) else math.nan
+    return (digits(x / by, half) for x in (found.mean, found.lower, found.upper))
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -230,14 +214,14 @@ def sheet_of(
     columns["rank"] = [_rank(rank, name) for name in order]
     columns["policy"] = order
     columns["view"] = [first.loc[name, "view"] for name in order]
-    for name in [*(metrics or found.metrics), CPU]:
+    for name in dict.fromkeys([*(metrics or found.metrics), CPU]):
         rows = means[means["metric"] == name].set_index("policy")
         if rows.empty:
             continue
         metric = metric_of(name)
-        by, _ = metric.scaled(float(rows["mean"].abs().max()), found.currency)
-        title = metric.title(float(rows["mean"].abs().max()), found.currency)
-        columns[title] = [_cell(rows, policy, by) for policy in order]
+        most = float(rows["mean"].abs().max())
+        by, _ = metric.scaled(most, found.currency)
+        columns[metric.title(most, found.currency)] = [_cell(rows, policy, by) for policy in order]
     return pd.DataFrame(columns)
 
 
@@ -255,18 +239,18 @@ def _rank(ranks: pd.DataFrame, policy: str) -> str:
     row: Any = ranks.loc[policy]
     low, high = row["lower"], row["upper"]
     own = f"{row['rank']:g}"
-    return own if not math.isfinite(low) or low == high else f"{own} ({low:g}-{high:g})"
+    return own if math.isnan(low) or low == row["rank"] == high else f"{own} ({low:g}-{high:g})"
 
 
 def _cell(rows: pd.DataFrame, policy: str, by: float) -> str:
+    from simulator.statistics import Estimate
+
     if policy not in rows.index:
         return "-"
     row: Any = rows.loc[policy]
-    half = (row["upper"] - row["lower"]) / 2 / by
-    if not math.isfinite(half) or half <= ALIKE * abs(row["mean"] / by):
-        return digits(row["mean"] / by, math.nan)
-    own, lower, upper = (digits(row[end] / by, half) for end in ("mean", "lower", "upper"))
-    return f"{own} ({lower} to {upper})"
+    found = Estimate(row["mean"], row["lower"], row["upper"], row["replications"])
+    mean, lower, upper = _digits_of(found, by)
+    return f"{mean} ({lower} to {upper})" if _has_interval(found) else mean
 
 
 def text_of(found: Comparison, most: int | None = None) -> str:
@@ -297,16 +281,13 @@ def latex_of(found: Comparison) -> str:
             sheet = sheet.drop(columns="view")
         best: dict[str, list[str]] = {}
         for name in found.metrics:
-            rows = chosen(found.table, {**labels, "metric": name, "minus": ""}).set_index("policy")[
-                "mean"
-            ]
-            if metric_of(name).better and len(rows):
-                title = next(
-                    (str(c) for c in sheet if str(c).startswith(metric_of(name).words)), ""
-                )
-                worth = same(rows.to_numpy(dtype=float))
-                most = worth.max() if metric_of(name).better == "more" else worth.min()
-                best[title] = [*rows.index[worth == most]]
+            rows = chosen(found.table, {**labels, "metric": name, "minus": ""}).set_index("policy")
+            metric, means = metric_of(name), rows["mean"]
+            if metric.better and len(means):
+                worth = same(means.to_numpy(dtype=float))
+                most = worth.max() if metric.better == "more" else worth.min()
+                title = metric.title(float(means.abs().max()), found.currency)
+                best[title] = [*means.index[worth == most]]
         if labels:
             parts.append("% " + ", ".join(f"{name} = {value}" for name, value in labels.items()))
         parts.append(_tabular(sheet, best))

@@ -179,10 +179,10 @@ def of_runs(
     """The comparison of finished runs, one a row; arguments as the attributes of `Comparison`."""
     import pandas as pd
 
-    estimated = [*metrics, CPU] if CPU in runs else metrics
+    estimated = dict.fromkeys([*metrics, CPU] if CPU in runs else metrics)
     return Comparison(
         source, tuple(metrics), tuple(settings), base, runs,
-        estimates(runs, settings, estimated, base), ranks(runs, settings, metrics),
+        estimates(runs, settings, [*estimated], base), ranks(runs, settings, metrics),
         bounds=pd.DataFrame(columns=[*settings, *OF_A_BOUND]), excluded=_excluded([], settings),
     )  # fmt: skip
 

@@ -89,6 +89,17 @@ def estimate(part: pd.DataFrame, values: pd.DataFrame, name: str, minus: str = "
     return estimate_of(numbers.tolist() if random else numbers[:1].tolist(), bool(minus))
 
 
+def is_shown(apart: Estimate) -> bool:
+    """Whether runs show a difference: its interval has no 0 in it, and lies on the side of the difference itself.
+
+    On traces that are drawn from a file all differences may have the other sign than on the file. One run shows whatever
+    it has.
+    """
+    if apart.n == 1:
+        return apart.mean != 0
+    return apart.lower > 0 < apart.mean or apart.upper < 0 > apart.mean
+
+
 def is_of_file(part: pd.DataFrame) -> bool:
     """Whether the runs are of the jobs of a file (draw 0) and of traces drawn from it."""
     return bool((part["draw"] > 0).any())
@@ -131,7 +142,7 @@ def ranks(runs: pd.DataFrame, settings: Sequence[str], metrics: Sequence[str]) -
                 values = -values
             names = {**labels, "metric": metric}
             rows += [{**names, **row} for row in ranked(values, is_of_file(part))]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=[*settings, "metric", "policy", "rank", "lower", "upper"])
 
 
 def ranked(values: pd.DataFrame, of_file: bool = False) -> Iterator[dict[str, Any]]:

@@ -38,6 +38,7 @@ class Metric:
     unit : "s", "share", "money", "kWh", "kg", or "" for a count or a ratio.
     better : "less", "more", or "" where it is not to be judged.
     never_0 : it is above 0 whatever the schedule, so a ratio to it is safe.
+    several : the words are a plural: they "are" a number.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Metric:
     unit: str = ""
     better: str = "less"
     never_0: bool = False
+    several: bool = False
 
     def scaled(self, most: float, currency: str = "") -> Scale:
         """Scale for values up to ``most``.
@@ -97,18 +99,18 @@ METRICS = {
         Metric("tardiness_cost", "cost of tardiness", "money"),
         Metric("energy_kwh", "energy", "kWh"),
         Metric("carbon_kg", "carbon dioxide", "kg"),
-        Metric("late_jobs", "jobs that end late"),
-        Metric("rejected_jobs", "jobs that admission control rejects"),
-        Metric("broken_promises", "promised due dates that are missed"),
+        Metric("late_jobs", "jobs that end late", several=True),
+        Metric("rejected_jobs", "jobs that admission control rejects", several=True),
+        Metric("broken_promises", "promised due dates that are missed", several=True),
         Metric("goodput", "GPU time that is work and is not lost", "share", "more"),
         Metric("envy_gpu_h", "envy between tenants", "GPU h"),
         Metric("gpu_utilisation", "GPU time in use", "share", "more"),
         Metric("cpu_utilisation", "CPU time in use", "share", "more"),
-        Metric("allocation_ratio", "GPUs that jobs hold", "share", "more"),
-        Metric("fragmentation_ratio", "GPUs that no waiting job can use", "share"),
+        Metric("allocation_ratio", "GPUs that jobs hold", "share", "more", several=True),
+        Metric("fragmentation_ratio", "GPUs that no waiting job can use", "share", several=True),
         Metric("effective_training_ratio", "effective training ratio", "share", "more"),
-        Metric("preemptions", "preemptions"),
-        Metric("reconfigurations", "reconfigurations"),
+        Metric("preemptions", "preemptions", several=True),
+        Metric("reconfigurations", "reconfigurations", several=True),
         Metric("mean_decision_cpu_s", "CPU time of a decision", "s", ""),
     )
 }  # fmt: skip
@@ -142,6 +144,6 @@ def digits(value: float, half_width: float) -> str:
     if not math.isfinite(value):
         return "-"
     if not (math.isfinite(half_width) and half_width > 0):
-        return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+        return f"{value:,.4g}" if abs(value) < 9999.5 else f"{value:,.0f}"
     places = max(0, min(6, 1 - math.floor(math.log10(half_width))))
     return f"{value:,.{places}f}"

@@ -113,13 +113,17 @@ class Target:
         metric = f"{metric}_s" if is_time else metric
         return cls(text.strip(), metric, sign == "<", float(number) * UNITS[unit])
 
-    def measured(self, found: Comparison) -> pd.DataFrame:
-        """One row a scenario: ``policy``, its estimate, the ``share`` of its draws that meet the target."""
+    def measured(self, found: Comparison, share: float) -> pd.DataFrame:
+        """One row a scenario: ``policy``, its estimate, the ``share`` of its draws that meet the target.
+
+        ``meets`` : whether that is the ``share`` that is asked for, or more.
+        """
         table = found.table[(found.table["metric"] == self.metric) & (found.table["minus"] == "")]
         runs = found.runs[(found.runs["draw"] > 0) == is_of_file(found.runs)]
         shares = runs.groupby("policy")[self.metric].agg(self.share)
         table = table[["policy", "mean", "lower", "upper", "replications"]]
-        return table.assign(share=table["policy"].map(shares))
+        table = table.assign(share=table["policy"].map(shares))
+        return table.assign(meets=table["share"] >= share - 1e-12)
 
     def share(self, values: Sequence[float]) -> float:
         """Part of the values that meet it."""
@@ -161,22 +165,23 @@ class Size:
             title: t["mean"].map(scale.number),
             "95 % interval": [*map(scale.interval, t["lower"], t["upper"])],
             "draws": t["replications"].astype(int),
-            "meet the target": t["share"].map("{:.0%}".format),
+            "meet the target": t["share"].map(_percent),
         }
         return pd.DataFrame(told)
 
     def words(self) -> str:
         """The answer in a sentence or two."""
         said, runs = self._scale(), int(self.table["replications"].max())
-        of = f"in at least {self.share:.0%} of {runs} draws" if runs > 1 else "in one run"
+        of = f"in at least {_percent(self.share)} of {runs} draws" if runs > 1 else "in one run"
         if self.vary == "policy":
             return self._of_policies(said, of)
-        what, words = VARIED[self.vary], metric_of(self.target.metric).words
+        what, metric = VARIED[self.vary], metric_of(self.target.metric)
+        subject = f"the {metric.words} {'are' if metric.several else 'is'}"
         whole = self.table[self.table["replications"] == runs]
         if self.best is None:
             last = whole.iloc[0 if what.is_cost else -1]
             at = self._text(last)
-            return f"Nothing meets {self.target.text} {of}: at {at} the {words} is {said.text(last['mean'])}."
+            return f"Nothing meets {self.target.text} {of}: at {at} {subject} {said.text(last['mean'])}."
         row = whole[whole[self.vary] == self.best].iloc[0]
         interval = ""
         if runs > 1:
@@ -184,7 +189,7 @@ class Size:
         verb = "meets" if self.best == 1 or self.vary in ("speed", "price") else "meet"
         most = "At most " if what.is_cost else ""
         told = (
-            f"{most}{self._text(row)} {verb} {self.target.text} {of}: the {words} is "
+            f"{most}{self._text(row)} {verb} {self.target.text} {of}: {subject} "
             f"{said.text(row['mean'])}{interval}."
         )
         beyond = whole[~whole["meets"]]
@@ -197,8 +202,8 @@ class Size:
                 else f"{told} The jobs fit on no fewer."
             )
         next_row = beyond.iloc[0 if what.is_cost else -1]
-        share = f", and {next_row['share']:.0%} of the draws meet it" if runs > 1 else ""
-        return f"{told} At {self._text(next_row)} it is {said.text(next_row['mean'])}{share}."
+        share = f", and {_percent(next_row['share'])} of the draws meet it" if runs > 1 else ""
+        return f"{told} At {self._text(next_row)} {'they are' if metric.several else 'it is'} {said.text(next_row['mean'])}{share}."
 
     def _of_policies(self, said: Scale, of: str) -> str:
         """Which of them meet the target."""
@@ -338,8 +343,7 @@ def policies_that_meet(
         found = on_same_draws(
             scenarios, Plan((), (target.metric,), draws, option="--target"), runs, ""
         )
-    table = target.measured(found)
-    table = table.assign(meets=table["share"] >= share - 1e-12)
+    table = target.measured(found, share)
     table = table.sort_values("mean", ascending=target.is_upper, kind="stable")
     best = next(iter(table.loc[table["meets"], "policy"]), None)
     title = f"{Path(source).name}: policies"
@@ -372,47 +376,53 @@ class _Search:
         found = on_same_draws({text: scenario}, plan, self._runs, text)
         if draws > 1:
             self.notes.update((f"{text}: {note}", None) for note in found.notes)
-        row: dict[Any, Any] = self._target.measured(found).drop(columns="policy").iloc[0].to_dict()
-        row["meets"] = row["share"] >= self._share - 1e-12
+        measured = self._target.measured(found, self._share).drop(columns="policy")
+        row: dict[Any, Any] = measured.iloc[0].to_dict()
         self.rows[steps], self._draws[steps] = row, draws
         return row
 
     def best(self, draws: int, few: int, begin: int, most: int, near: bool = False) -> int | None:
-        """The smallest size that meets the target, of a cost the largest; None where none does.
-
-        Parameters
-        ----------
-        near : the answer is expected near ``begin``: the distance from there doubles, not the number.
-        """
+        """The smallest size that meets the target, of a cost the largest; None where none does; see `border`."""
         is_cost = VARIED[self._vary].is_cost
+        found = border(
+            lambda steps: bool(self.row(steps, draws)["meets"]) != is_cost, few, begin, most, near
+        )
+        found -= is_cost
+        return found if few <= found <= most else None
 
-        def beyond(steps: int) -> bool:
-            """Whether the size is at or above the border that is looked for."""
-            return bool(self.row(steps, draws)["meets"]) != is_cost
 
-        low, high, stride = few - 1, most + 1, 1
-        if beyond(begin):
-            high = begin
-            while near and high - low > 1:
-                size = max(few, high - stride)
-                if not beyond(size):
-                    low = size
-                    break
-                high, stride = size, 2 * stride
-        else:
-            low = begin
-            while low < most:
-                size = min(most, low + stride if near else 2 * low)
-                if beyond(size):
-                    high = size
-                    break
-                low, stride = size, 2 * stride
-        while high - low > 1:
-            size = (low + high) // 2
-            low, high = (low, size) if beyond(size) else (size, high)
-        if is_cost:
-            return low if low >= few else None
-        return high if high <= most else None
+def border(
+    is_beyond: Callable[[int], bool], few: int, begin: int, most: int, near: bool = False
+) -> int:
+    """The least number of ``few`` to ``most`` from which on all are beyond; ``most + 1`` where none is.
+
+    Parameters
+    ----------
+    is_beyond : asked of few numbers, one after the other.
+    begin : the first of them.
+    near : the border is expected near ``begin``: the distance from there doubles, not the number.
+    """
+    low, high, stride = few - 1, most + 1, 1
+    if is_beyond(begin):
+        high = begin
+        while near and high - low > 1:
+            number = max(few, high - stride)
+            if not is_beyond(number):
+                low = number
+                break
+            high, stride = number, 2 * stride
+    else:
+        low = begin
+        while low < most:
+            number = min(most, low + stride if near else 2 * low)
+            if is_beyond(number):
+                high = number
+                break
+            low, stride = number, 2 * stride
+    while high - low > 1:
+        number = (low + high) // 2
+        low, high = (low, number) if is_beyond(number) else (number, high)
+    return high
 
 
 def _bounds(scenario: Scenario, vary: str) -> tuple[int, int, int]:
@@ -458,6 +468,10 @@ def _not_monotone(table: pd.DataFrame, vary: str) -> list[str]:
     if (changes < 0).any():
         return [f"a larger number of {vary} misses the target where a smaller one meets it"]
     return []
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.4g} %"
 
 
 def write_size(size: Size, folder: Path) -> str:

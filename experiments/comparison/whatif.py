@@ -6,12 +6,12 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from experiments.comparison.comparing import on_same_draws, said_of_jobs
+from experiments.comparison.estimating import is_shown
 from experiments.comparison.metrics import metric_of
 from experiments.comparison.plan import Plan
 from experiments.comparison.runs import Runs
+from simulator.statistics import Estimate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,25 +57,27 @@ class WhatIf:
         return [self._sentence(name, rows.loc[name]) for name in TOLD if name in rows.index]
 
     def _sentence(self, name: str, row: Any) -> str:
-        metric = metric_of(name)
+        metric, change = metric_of(name), row["difference"]
+        apart = Estimate(change, row["lower"], row["upper"], int(row["replications"]))
         scale = metric.scaled(max(abs(row["base"]), abs(row["whatif"])), self.currency)
-        of, unit = scale.number, f" {scale.unit}" if scale.unit else ""
+        unit = f" {scale.unit}" if scale.unit else ""
+        base, other, by = map(scale.number, (row["base"], row["whatif"], abs(change)))
+
+        def ends(lower: float, upper: float) -> str:
+            told = scale.interval(lower, upper)
+            return told and f" (95 % interval {told}{unit})"
+
         subject = f"The {metric.words}"
-        change = row["difference"]
-        known = np.isnan(row["lower"]) or row["lower"] > 0 or row["upper"] < 0
-        lower, upper = sorted((row["lower"], row["upper"]))
-        if known and change < 0:
-            lower, upper = -upper, -lower
-        ends = "" if np.isnan(lower) else f" (95 % interval {of(lower)} to {of(upper)}{unit})"
-        if change == 0 and (known or row["lower"] == row["upper"]):
-            return f"{subject} stays {of(row['base'])}{unit}."
-        verb = "rises" if change > 0 else "falls"
-        if not known:
+        if change == 0 and (apart.n == 1 or apart.lower == apart.upper == 0):
+            return f"{subject} stays {base}{unit}."
+        if not is_shown(apart):
             return (
-                f"{subject}: cannot tell; {of(row['base'])}{unit} becomes {of(row['whatif'])}{unit}, "
-                f"difference {of(change)}{unit}{ends}."
+                f"{subject}: cannot tell; {base}{unit} becomes {other}{unit}, difference "
+                f"{scale.number(change)}{unit}{ends(apart.lower, apart.upper)}."
             )
-        return f"{subject} {verb} from {of(row['base'])} to {of(row['whatif'])}{unit}, by {of(abs(change))}{unit}{ends}."
+        verb = "rises" if change > 0 else "falls"
+        sizes = sorted((abs(apart.lower), abs(apart.upper)))
+        return f"{subject} {verb} from {base} to {other}{unit}, by {by}{unit}{ends(*sizes)}."
 
 
 def what_if(

@@ -1,14 +1,14 @@
-"""Questions in one command: the smallest size for a target, and what another setting changes."""
+"""`schedlab size` and `whatif`: what the commands print, keep and refuse."""
 
 import math
 
 import pandas as pd
 import pytest
 
-from experiments.comparison.size import Target, _not_monotone
+from experiments.comparison.size import Target, best_size
+from experiments.scenario.options import scenario_of
 from experiments.sweep.executors import LocalPool
 from tests.command import done, refused, schedlab
-from tests.errors import input_error
 
 THREE = "job_id,submit_time_s,duration_s,num_gpus\na,0,100,1\nb,0,100,1\nc,0,100,1\n"
 
@@ -21,48 +21,30 @@ def three(tmp_path):
     return path
 
 
-@pytest.mark.parametrize(
-    ("target", "answer"),
-    [
-        ("mean_total_wait < 101s", "1 node meets"),
-        ("mean_total_wait < 34 s", "2 nodes meet"),
-        ("mean_total_wait_s<=33", "3 nodes meet"),
-        ("mean_total_wait < 0 h", "3 nodes meet"),
-        ("gpu_utilisation > 100 %", "1 node meets"),
-        ("mean_jct < 1.5 min", "Nothing meets"),
-    ],
-)
-def test_the_smallest_size_by_hand(three, target, answer):
-    words = ("size", three, "--gpus", 1, "--target", target, "--draws", 1)
-    told = done(*words, cwd=three.parent).stdout
-    assert told.startswith(answer), told
-
-
 def test_the_curve(three, tmp_path):
     told = done(
-        "size", three, "--gpus", 1, "--target", "mean_total_wait < 34 s", "--draws", 1, "--out", tmp_path / "o",
+        "size", three, "--nodes", 1, "--vary", "gpus", "--target", "mean_total_wait < 34 s", "--draws", 1, "--out",
+        tmp_path / "o",
     ).stdout  # fmt: skip
-    assert "At 1 node it is 100 s." in told
+    assert told.startswith(
+        "2 GPUs a node meet mean_total_wait < 34 s in one run: the mean total wait is 33.33 s. At 1 GPU a node it is 100 s.\n"
+    )
     curve = pd.read_csv(tmp_path / "o" / "size.csv")
-    assert curve["nodes"].tolist() == [1, 2, 3]
+    assert curve["gpus"].tolist() == [1, 2, 3]
     assert curve["mean"].tolist() == pytest.approx([100, 100 / 3, 0])
     assert curve["meets"].tolist() == [False, True, True]
-    assert (tmp_path / "o" / "size.png").read_bytes().startswith(b"\x89PNG")
-    told = done(
-        "size", three, "--nodes", 1, "--vary", "gpus", "--target", "mean_total_wait < 34 s", "--draws", 1,
-        cwd=tmp_path,
-    ).stdout  # fmt: skip
-    assert told.startswith("2 GPUs a node meet")
 
 
 def test_the_highest_price(three):
     """Two nodes for 200 s at 3.6 an hour cost 0.4; 3.61 cost more."""
-    told = done(
-        "size", three, "--nodes", 2, "--gpus", 1, "--vary", "price", "--target", "total_cost < 0.4", "--draws", 1,
-        cwd=three.parent,
-    ).stdout  # fmt: skip
-    assert told.startswith("At most 3.6 USD an hour and node meets total_cost < 0.4 in one run: ")
-    assert "At 3.61 USD an hour and node it is 0.4011 USD." in told
+    found = best_size(
+        lambda price: scenario_of(three, "csv", settings=[f"cluster.price_per_hour={price}"], nodes=2, gpus=1)[0],
+        Target.parse("total_cost < 0.4"), "three.csv", vary="price", draws=1,
+    )  # fmt: skip
+    assert found.words() == (
+        "At most 3.6 USD an hour and node meets total_cost < 0.4 in one run: the total cost is 0.4 USD. "
+        "At 3.61 USD an hour and node it is 0.4011 USD."
+    )
 
 
 def test_which_policies_meet(tmp_path):
@@ -97,19 +79,7 @@ def test_runs_that_are_kept_are_not_made_again(three, tmp_path, monkeypatch):
             made.extend(orders) or own_submit(self, call, orders, *rest)
         ),
     )
-    words = (
-        "size",
-        three,
-        "--gpus",
-        1,
-        "--draws",
-        39,
-        "--workers",
-        1,
-        "--out",
-        tmp_path / "o",
-        "--target",
-    )
+    words = ("size", three, "--gpus", 1, "--draws", 39, "--workers", 1, "--out", tmp_path / "o", "--target")  # fmt: skip
     first = done(*words, "mean_total_wait < 34 s")
     count = len(made)
     assert count >= 2 * 39
@@ -134,36 +104,12 @@ def test_the_smallest_size_of_a_queue_is_erlangs(tmp_path):
         "gpus_per_node = 1\n"
     )
     expected = next(c for c in range(5, 20) if erlang_wait_s(c, 4, 3600) < 1100)
-    told = done(
-        "size", path, "--target", "mean_total_wait < 1100 s", "--draws", 6, cwd=tmp_path
-    ).stdout
     assert expected == 6
-    assert told.startswith(f"{expected} nodes meet"), told
-
-
-def test_a_larger_size_may_be_worse(tmp_path):
-    """Curves that go up and down, or that meet the target and then miss it."""
-    frame = pd.DataFrame(
-        {"nodes": [1, 2, 3], "mean": [5.0, 7.0, 1.0], "meets": [False, True, True]}
-    )
-    (note,) = _not_monotone(frame, "nodes")
-    assert note.startswith("the curve is not monotone: from 1 to 2 nodes it goes from 5 to 7;")
-    assert not _not_monotone(frame.assign(mean=[7.0, 5.0, 1.0]), "nodes")
-    (note,) = _not_monotone(frame.assign(mean=[7.0, 5.0, 1.0], meets=[False, True, False]), "nodes")
-    assert "misses the target" in note
-
-
-@pytest.mark.parametrize("text", ["", "x", "p95 < 1 week", "a < b", "a = 1", "a < 1e", "a < 1..2"])
-def test_targets_that_are_none(text):
-    with input_error("--target: got", text, "expected METRIC < NUMBER"):
-        Target.parse(text)
-
-
-def test_targets():
-    made = Target.parse("p95_total_wait <= 1.5h")
-    assert (made.metric, made.is_upper, made.bound) == ("p95_total_wait_s", True, 5400)
-    assert Target.parse("gpu_utilisation > 80%").bound == pytest.approx(0.8)
-    assert made.share([5400, 5401, 0, 1]) == 0.75
+    found = best_size(
+        lambda nodes: scenario_of(path, settings=[f"cluster.num_nodes={nodes}"])[0],
+        Target.parse("mean_total_wait < 1100 s"), "mmc.toml", draws=6,
+    )  # fmt: skip
+    assert found.best == expected
 
 
 def test_refusals_of_questions(three):
@@ -207,16 +153,7 @@ def test_intervals_are_of_differences_pair_by_pair(three):
     assert row.split()[4:] == ["3.333", "3.333", "0", "0", "to", "0"]
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("whatif", "--nodes", 2, "--set", "cluster.gpu_type=H100", "--draws", 1),
-        ("size", "--set", "cluster.gpu_type=H100", "--target", "mean_total_wait < 1h", "--draws", 1),
-        ("compare", "--nodes", 2, "--set", "cluster.gpu_type=H100", "--draws", 1, "--policy", "fifo"),
-    ],
-    ids=lambda words: words[0],
-)  # fmt: skip
-def test_a_key_without_effect_is_told(three, words):
-    """The file does not say on which GPUs its durations were taken."""
-    told = done(words[0], three, "--gpus", 1, *words[1:], cwd=three.parent)
+def test_a_key_without_effect_is_told(three):
+    told = done("compare", three, "--gpus", 1, "--nodes", 2, "--set", "cluster.gpu_type=H100", "--draws", 1,
+                "--policy", "fifo", cwd=three.parent)  # fmt: skip
     assert "the jobs do not say on which GPUs" in told.stderr + told.stdout
