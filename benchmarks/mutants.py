@@ -274,7 +274,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mutants", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("package", nargs="?", choices=sorted(PACKAGES))
-    parser.add_argument("--only", default="", help="functions whose module and name contain this text")
+    parser.add_argument(
+        "--only", default="", help="functions whose module and name contain this text"
+    )
     parser.add_argument("--sample", type=int, default=0, help="this many mistakes, drawn at random")
     parser.add_argument("--tests", nargs="+", help="other files of tests")
     options = parser.parse_args(arguments)
@@ -283,7 +285,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{package:<12}{', '.join(modules)}; tests: {', '.join(tests)}")
         return 0
     modules, tests = PACKAGES[options.package]
-    mutants = [m for path in modules for m in mutants_of(path) if options.only in f"{m.module}.{m.function}"]
+    mutants = [
+        m
+        for path in modules
+        for m in mutants_of(path)
+        if options.only in f"{m.module}.{m.function}"
+    ]
     if options.sample:
         mutants = random.Random(1).sample(mutants, min(options.sample, len(mutants)))
     watch = Watch(mutants)

@@ -55,6 +55,7 @@ def told(values, metric=JCT, more=None, bounds=(), currency="USD", **columns) ->
         ({"a": [4.0], "b": [5.0]}, COST, "Best in total cost is a: 4 USD. Next is b, 25.0 % more (one run, no interval)."),
         ({"a": [0.0], "b": [2.0], "c": [3.0]}, LATE,
          "Best in jobs that end late is a: 0. Next is b, with 2 (one run, no interval)."),
+        ({"a": [0.0], "b": [2.0]}, COST, "Best in total cost is a: 0 USD. Next is b, with 2 USD (one run, no interval)."),
         ({"a": [1.0], "b": [13.0]}, COST,
          "Best in total cost is a: 1 USD. Next is b, 1,200 % more (one run, no interval)."),
         # more is better
@@ -153,6 +154,35 @@ def test_what_the_best_costs_in_at_most_four_metrics():
     assert line.count("than that of b.") == 4
     assert "The carbon dioxide of a is" in line
     assert "envy" not in line
+
+
+def test_each_metric_is_looked_at_for_itself():
+    """One that is not judged, one that a lacks, one in which a is best too, one not shown: then one that costs."""
+    line = told(
+        {"a": around(10.0), "b": around(12.0)},
+        more={
+            "mean_decision_cpu_s": {"a": around(20.0), "b": around(10.0)},
+            "carbon_kg": {"b": around(10.0)},
+            "makespan_s": {"a": around(10.0), "b": around(12.0)},
+            "late_jobs": {"a": around(12.0), "b": [10.0] * 3},
+            "tardiness_cost": {"a": around(20.0), "b": [0.0] * 3},
+            "energy_cost": {"a": around(12.0), "b": around(10.0)},
+        },
+        currency="EUR",
+    )
+    _, _, behind = line.partition("Next is b, 20.0 % longer. ")
+    assert behind == (
+        "The cost of tardiness of a: 20.0 EUR (95 % interval 17.5 to 22.5), b has none. "
+        "The cost of energy of a is 20.0 % more than that of b."
+    )
+
+
+def test_differences_of_two_runs():
+    """Of two runs 11 and 13 against 10 and 12, the difference is 1 in both."""
+    line = told(
+        {"a": [5.0, 6.0], "b": [7.0, 8.0]}, more={COST: {"a": [11.0, 13.0], "b": [10.0, 12.0]}}
+    )
+    assert line.endswith("The total cost of a is 9.09 % more than that of b.")
 
 
 def test_one_run_says_nothing_of_other_metrics():
@@ -278,6 +308,8 @@ def test_policies_in_the_order_of_their_means_over_settings():
     assert order_of(found, {}) == ["b", "a", "c"]
     assert order_of(found, {"nodes": 1}) == ["a", "b", "c"]
     assert order_of(found, {"nodes": 2}) == ["b", "c", "a"]
+    even = compared(runs_of({"b": [4.0], "a": [4.0]}))  # equal ones as they were named
+    assert order_of(even, {}) == ["b", "a"]
     busy = compared(runs_of({"a": [0.1], "b": [0.3], "c": [0.2]}, BUSY), [BUSY])
     assert order_of(busy, {}) == ["b", "c", "a"]
 
