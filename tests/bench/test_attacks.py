@@ -240,6 +240,15 @@ def test_cpus_of_another_node():
         assert faults(table(*rows, names=names), jobs, machine) == expected
 
 
+@pytest.mark.parametrize("column", ["cpus", "memory_gb"])
+def test_no_job_of_a_schedule_holds_cpus_or_memory(column):
+    """A column of zeros is not the absence of a limit."""
+    *_, rows = honest("fractions-v1")
+    found = faults_in("fractions-v1", rows.assign(**{column: 0.0}))
+    assert found[0].startswith("job pod-0: from ")
+    assert f" holds 0 {column}, asks for " in found[0]
+
+
 def test_fewer_cpus_than_a_job_asks_for_is_too_few_also_where_it_asks_for_none_of_memory():
     jobs = fixed([0], [10], num_cpus=[4.0])
     machine = nodes(1, cpus=8, memory_gb=10)
@@ -436,7 +445,7 @@ def test_a_row_that_never_ends_is_over_with_its_work():
     steps = jobs_of([300], [1])
     jobs = Workload(["j0"], [0], TrainingTimes.of(steps, ("v100",)))
     machine = Cluster.of_nodes(NodeType("v100", "v100", 1), 1)
-    for rows in ([("j0", 0, 1, 0, 9e11)], [("j0", 0, 1, 0, 120), ("j0", 0, 1, 9e11, 9.1e11)]):
+    for rows in ([("j0", 0, 1, 0, 9e9)], [("j0", 0, 1, 0, 120), ("j0", 0, 1, 9e9, 9.1e9)]):
         assert faults(table(*rows), jobs, machine, LAST_FINISHER)
 
 

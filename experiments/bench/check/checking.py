@@ -62,7 +62,7 @@ def check_schedule(
     rates = _rates(stretches, workload, rules)
     faults += capacity_faults(changes, cluster)
     faults += outage_faults(changes, outages)
-    faults += demand_faults(changes, stretches, rates, workload)
+    faults += demand_faults(changes, stretches, rates, workload, cluster)
     if rules.tells != "rounds":
         faults += decision_faults(changes, failed, workload, rules)
     if rules.tells == "work":

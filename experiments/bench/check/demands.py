@@ -9,14 +9,18 @@ import numpy as np
 from experiments.bench.check.changes import NONE, Changes, levels
 from experiments.bench.check.stretches import Stretches
 from experiments.bench.check.verdict import AMOUNT, Fault, short, told
-from simulator.model.cluster import FloatArray
+from simulator.model.cluster import Cluster, FloatArray
 from simulator.model.fractional import shares_gpus
 from simulator.model.performance import TimeTable
 from simulator.model.workload import ELASTIC, Workload
 
 
 def demand_faults(
-    changes: Changes, stretches: Stretches, rates: FloatArray, workload: Workload
+    changes: Changes,
+    stretches: Stretches,
+    rates: FloatArray,
+    workload: Workload,
+    cluster: Cluster,
 ) -> Iterator[Fault]:
     """Jobs without a row, and what jobs hold at a time that they cannot run on.
 
@@ -62,15 +66,14 @@ def demand_faults(
     )
     for name, asked in (("cpus", workload.num_cpus[job]), ("memory_gb", workload.memory_gb[job])):
         held = getattr(stretches, name)
-        if held.any():  # else they are not limited
-            yield from told(
-                held < asked - AMOUNT,
-                lambda at, name=name, held=held, asked=asked: (  # type: ignore[misc]
-                    job_of(at),
-                    f"from {from_s[at]:.9g} s holds {held[at]:g} {name}, asks for {asked[at]:g}",
-                ),
-                job,
-            )
+        yield from told(
+            (held < asked - AMOUNT) & (name in cluster.limited_resources),
+            lambda at, name=name, held=held, asked=asked: (  # type: ignore[misc]
+                job_of(at),
+                f"from {from_s[at]:.9g} s holds {held[at]:g} {name}, asks for {asked[at]:g}",
+            ),
+            job,
+        )
     yield from _unequal(changes, workload)
 
 

@@ -23,8 +23,10 @@ from simulator.workloads.tables import InputColumn, Table
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_BYTES = 128 * 2**20
-"""Of a schedule, compressed or not: 128 MiB, about two million rows."""
+MOST_BYTES, MOST_BYTES_A_JOB = 32 * 2**20, 20_000
+"""Of a schedule, compressed or not: 32 MiB, or so many for each job of the task where that is more."""
+LATEST_S = 1e10
+"""A later time (300 years) is a mistake: nodes would go down for ever until then."""
 UNKNOWN = -1
 """Index of a job or a type that the task does not have."""
 GPU_IDS = InputColumn("gpu_ids", "", "numbers of its GPUs, 0 3", "text", required=False, empty="")
@@ -78,8 +80,8 @@ def columns_for(workload: Workload, cluster: Cluster) -> tuple[InputColumn, ...]
         InputColumn("node_type", "", "type of the node", "text", required=has_types, empty=None if has_types else ""),
         InputColumn("gpus", "", "GPUs of this node", "number", more_than=0),
         *amounts,
-        InputColumn("start_s", "s", "from when", "number", at_least=0),
-        InputColumn("end_s", "s", "until when", "number", at_least=0, not_before="start_s"),
+        InputColumn("start_s", "s", "from when", "number", at_least=0, below=LATEST_S),
+        InputColumn("end_s", "s", "until when", "number", at_least=0, below=LATEST_S, not_before="start_s"),
         *([GPU_IDS] if shares_gpus(workload) else []),
     )  # fmt: skip
 
@@ -94,7 +96,8 @@ def read_shares(source: Path | pd.DataFrame, workload: Workload, cluster: Cluste
     """
     columns = columns_for(workload, cluster)
     if isinstance(source, Path):
-        table = Table.read(source, columns, most=MOST_BYTES)
+        most = max(MOST_BYTES, MOST_BYTES_A_JOB * len(workload))
+        table = Table.read(source, columns, most=most)
     else:
         texts = {
             c.name: _texts(source[c.name]) for c in columns if c.type == "text" and c.name in source
