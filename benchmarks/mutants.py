@@ -75,7 +75,11 @@ PACKAGES: dict[str, tuple[list[str], list[str]]] = {
     "selection": (["policies/selection.py"], ["tests/greedy/test_selection.py"]),
     "comparison": (
         [f"experiments/comparison/{part}.py" for part in COMPARISON],
-        [f"tests/comparison/test_{part}.py" for part in COMPARISON],
+        [
+            f"tests/comparison/test_{part}.py"
+            for part in (*COMPARISON, "which_runs")
+            if part != "comparing"
+        ],
     ),
     "mechanisms": (
         ["policies/synergy/mechanisms.py", "policies/synergy/eviction.py"],
