@@ -37,6 +37,7 @@ from typing import Any
 import pytest
 
 COMPARISON = ("answer", "estimating", "metrics", "whatif", "size", "plan", "entrants", "comparing")
+IMPORTING = ("imported", "kueue", "slurm")
 STATISTICS = ("streams", "estimates", "replications", "long_run", "bootstrap")
 
 BY_HAND = (
@@ -80,6 +81,10 @@ PACKAGES: dict[str, tuple[list[str], list[str]]] = {
             for part in (*COMPARISON, "which_runs")
             if part != "comparing"
         ],
+    ),
+    "importing": (
+        [f"experiments/importing/{part}.py" for part in IMPORTING],
+        [f"tests/importing/test_{part}.py" for part in IMPORTING],
     ),
     "mechanisms": (
         ["policies/synergy/mechanisms.py", "policies/synergy/eviction.py"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -58,8 +59,9 @@ def from_kueue(queues: Path, jobs: str, gpus_per_node: int) -> Imported:
         made.unused += [f"ClusterQueue {name}: {key}" for key in sorted(keys - USED)]
     if not quota:
         raise InputError(f"{queues}: no ClusterQueue with a nominalQuota of GPUs, expected one")
-    borrows = len(set(cohorts.values())) < len(cohorts) and any(cohorts.values())
-    if len(set(cohorts.values())) > 1:
+    of_each = Counter(filter(None, cohorts.values()))
+    borrows = max(of_each.values(), default=0) > 1
+    if borrows and len(set(cohorts.values())) > 1:
         made.unused.append("cohorts apart: all tenants of a scenario are one cohort")
     made.set("workload", "kind", format_of(jobs), "the format of your file of jobs")
     made.set("workload", "path", jobs, "your file of jobs, with the ClusterQueue in the column vc")

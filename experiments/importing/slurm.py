@@ -37,14 +37,14 @@ def from_slurm(conf: Path, qos: Path | None, jobs: str) -> Imported:
     """
     made = Imported(" and ".join(str(path) for path in (conf, qos) if path))
     rows = _rows(conf)
-    settings = {key: (value, row) for row in rows if len(row) == 1 for key, value in row.items()}
-    nodes = [row for row in rows if "nodename" in row]
-    partitions = [row for row in rows if "partitionname" in row]
+    nodes, partitions = _named(rows, "nodename"), _named(rows, "partitionname")
+    others = [row for row in rows if not {"nodename", "partitionname"} & set(row)]
+    settings = {key: value for row in others if len(row) == 1 for key, value in row.items()}
     made.set("workload", "kind", format_of(jobs), "the format of your file of jobs")
     made.set("workload", "path", jobs, "your file of jobs, with the times that they ask for")
     made.set("workload", "kill_at_limit", True, "Slurm ends a job at its time limit")
     _nodes(made, conf, nodes)
-    _order(made, conf, {key: value for key, (value, _) in settings.items()})
+    _order(made, conf, settings)
     if "weight_partition" in made.keys.get("policy_options", ()) and partitions:
         named = _by_name(
             conf, "priorityjobfactor",
@@ -52,8 +52,10 @@ def from_slurm(conf: Path, qos: Path | None, jobs: str) -> Imported:
         )  # fmt: skip
         made.set("policy_options", "partition_priority", named, "PriorityJobFactor")
     if qos is not None:
-        _qos(made, qos, settings.get("preempttype", ("",))[0])
-    made.unused += [_written(row) for row in rows if len(row) > 1 and row not in nodes]
+        _qos(made, qos, settings.get("preempttype", ""))
+    made.unused += [
+        _written(row) for row in rows if "partitionname" in row or (row in others and len(row) > 1)
+    ]
     return made
 
 
@@ -103,6 +105,18 @@ def _sinfo(path: Path, header: list[str], lines: list[str]) -> list[Row]:
     return list(rows.values())
 
 
+def _named(rows: list[Row], key: str) -> list[Row]:
+    """Rows with this key; those of the name DEFAULT are what is meant from there on where a row does not say it."""
+    default: Row = {}
+    found = []
+    for row in rows:
+        if row.get(key, "").upper() == "DEFAULT":
+            default = {**default, **row}
+        elif key in row:
+            found.append({**default, **row})
+    return found
+
+
 def _written(row: Row) -> str:
     return " ".join(f"{key}={value}" for key, value in row.items())
 
@@ -133,9 +147,8 @@ def _gpus(conf: Path, row: Row) -> tuple[int, str]:
 
 def _nodes(made: Imported, conf: Path, rows: list[Row]) -> None:
     """The nodes with GPUs: equal servers, or a group of each kind."""
-    default = next((row for row in rows if row["nodename"].upper() == "DEFAULT"), {})
     kinds: dict[Kind, list[Row]] = {}
-    for row in ({**default, **row} for row in rows if row["nodename"].upper() != "DEFAULT"):
+    for row in rows:
         of_node, type_of_node = _gpus(conf, row)
         if of_node:
             alike = (of_node, type_of_node, row.get("cpus"), row.get("realmemory"))
