@@ -79,6 +79,11 @@ class KnownTimes(Agent):
 
     times_s: FloatArray
 
+    @property
+    def alone_s(self) -> float:
+        """The time on the fewest GPUs on which there is one, which speed-ups are over."""
+        return float(self.times_s[np.isfinite(self.times_s).argmax()])
+
     def goodput(self, nodes: Nodes) -> float:
         """Part of the job that is done in a second."""
         gpus = sum(g for _, g in nodes)
@@ -88,12 +93,12 @@ class KnownTimes(Agent):
         """Speed-ups within a node."""
         known = np.zeros(most + 1)
         width = min(per_node, most, len(self.times_s) - 1) + 1
-        known[:width] = self.times_s[1] / self.times_s[:width]
+        known[:width] = self.alone_s / self.times_s[:width]
         return known
 
     def on_one_node(self, gpus: int) -> float:
         """The speed-up, on the most GPUs that are known where there are fewer."""
-        return float(self.times_s[1] / self.times_s[min(gpus, len(self.times_s) - 1)])
+        return self.alone_s / float(self.times_s[min(gpus, len(self.times_s) - 1)])
 
 
 @dataclass

@@ -41,8 +41,8 @@ class Candidate(NamedTuple):
 
     def kept(self, restart_s: float) -> float:
         """The part of a speed-up that a move leaves; below 0 where the job was moved more often than it is old."""
-        moves = max(self.agent.starts - 1, 0)
-        return (self.age_s - moves * restart_s) / (self.age_s + restart_s)
+        moves, whole_s = max(self.agent.starts - 1, 0), self.age_s + restart_s
+        return (self.age_s - moves * restart_s) / whole_s if whole_s else 1.0
 
 
 class GoodputPolicy:

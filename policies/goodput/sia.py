@@ -80,31 +80,34 @@ class Sia(GoodputPolicy):
         """Group and GPUs of each job by the integer program."""
         sizes = [configurations(group.per_node, group.num_nodes) for group in groups]
         group_of = np.repeat(np.arange(len(groups)), [len(each) for each in sizes])
-        value = np.array([self._row(job, groups, sizes) for job in jobs])
         gpus = np.concatenate(sizes)
         capacity = [group.gpus for group in groups]
+        value = self._value(jobs, groups, sizes)
         chosen = assign(value, gpus, group_of, capacity, self._lambda_n)
         return [(int(group_of[c]), int(gpus[c])) if c >= 0 else (0, 0) for c in chosen]
 
-    def _row(
-        self, job: Candidate, groups: Sequence[Group], sizes: Sequence[IntArray]
+    def _value(
+        self, jobs: Sequence[Candidate], groups: Sequence[Group], sizes: Sequence[IntArray]
     ) -> FloatArray:
-        """``(C,)`` value of each configuration, to be maximised; minus infinite: not possible."""
-        goodput, moved = [], []
+        """``(n, C)`` value of each configuration of each job, to be maximised; minus infinite: not possible."""
+        of_groups, moved = [], []
+        held = np.array([[job.gpus] for job in jobs])
+        types = np.array([[job.node_type] for job in jobs])
         for group, gpus in zip(groups, sizes, strict=True):
-            known = job.agent.speedups(group.per_node, group.gpus, group.node_type)
-            goodput.append(known[gpus])
-            elsewhere = (gpus != job.gpus) | (group.node_type != job.node_type)
-            moved.append(elsewhere & (job.agent.starts > 0))
-        return self._value(job, np.concatenate(goodput), np.concatenate(moved))
+            known = [
+                job.agent.speedups(group.per_node, group.gpus, group.node_type) for job in jobs
+            ]
+            of_groups.append(np.array(known)[:, gpus])
+            moved.append((gpus != held) | (group.node_type != types))
+        has_started = np.array([[job.agent.starts > 0] for job in jobs])
+        kept = np.array([[max(job.kept(self._restart_s), LEAST_FACTOR)] for job in jobs])
+        return self._powers(np.hstack(of_groups), np.hstack(moved) & has_started, kept)
 
-    def _value(self, job: Candidate, goodput: FloatArray, moved: BoolArray) -> FloatArray:
+    def _powers(self, goodput: FloatArray, moved: BoolArray, kept: FloatArray) -> FloatArray:
         possible = goodput > 0
-        least = goodput.min(where=possible, initial=np.inf)
-        relative = np.where(possible, goodput / least, 1.0)
-        kept = max(job.kept(self._restart_s), LEAST_FACTOR)
-        relative = np.where(moved, relative * kept, relative)
-        powers = relative**self._p
+        least = goodput.min(axis=1, keepdims=True, where=possible, initial=np.inf)
+        relative = np.divide(goodput, least, out=np.ones_like(goodput), where=possible)
+        powers = np.where(moved, relative * kept, relative) ** self._p
         if self._released:
             powers = np.minimum(np.round(powers, RELEASED_DECIMALS), RELEASED_CLIP)
         value = (powers if self._p > 0 else -powers) - self._lambda_a * moved

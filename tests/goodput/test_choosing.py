@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from policies import make_policy
-from policies.goodput.agents import Agent, Agents, Learner, limits_on
+from policies.goodput.agents import Agent, Agents, KnownTimes, Learner, limits_on
 from policies.goodput.dividing import Candidate, Group, place_apart
 from policies.goodput.estimate import LEAST_SQUARES, StepModel, best_batch_sizes, fit
 from policies.goodput.pollux import Pollux, share_out
@@ -305,6 +305,29 @@ def test_a_job_of_sia_runs_where_that_costs_less_than_to_have_no_gpus(
 def test_sia_gives_nothing_to_a_job_that_can_run_nowhere() -> None:
     jobs = [Candidate(Fixed(0, 0.0, 0), 0, 0.0), Candidate(Fixed(0, 0, 1.0), 0, 0.0)]
     assert Sia().divide(jobs, [Group(0, 2, 1)]) == [(0, 0), (0, 2)]
+
+
+def test_speed_ups_are_over_the_fewest_gpus_with_a_time() -> None:
+    """Not over a time on one GPU, which may be missing: then nothing would be finite."""
+    agent = KnownTimes(np.array([np.inf, np.inf, 60.0, np.inf, 40.0]))
+    assert agent.speedups(4, 8).tolist() == [0, 0, 1, 0, 1.5, 0, 0, 0, 0]
+    assert [agent.on_one_node(gpus) for gpus in (2, 4, 8)] == [1, 1.5, 1.5]
+
+
+@pytest.mark.parametrize("released", [False, True])
+def test_sia_serves_jobs_without_a_time_on_one_gpu(released: bool) -> None:
+    """A thousand wait for four GPUs; RuntimeWarnings are errors here. The last is 1.9 times as fast on two GPUs as on one."""
+    one = KnownTimes(np.array([np.inf, 100.0, 52.6, np.inf, np.inf]))
+    two = KnownTimes(np.array([np.inf, np.inf, 50.0, np.inf, np.inf]))
+    jobs = [Candidate(agent, 0, 0.0) for agent in [two] * 999 + [one]]
+    found = Sia(released=released).divide(jobs, [Group(0, 4, 1)])
+    assert sorted(gpus for _, gpus in found[:999] if gpus) == [2]
+    assert found[999] == (0, 2)
+
+
+def test_a_move_costs_nothing_where_a_restart_does() -> None:
+    assert Candidate(Fixed(0.0, 1.0, starts=1), 1, 0.0).kept(0.0) == 1.0
+    assert Candidate(Fixed(0.0, 1.0, starts=3), 1, 30.0).kept(10.0) == 0.25
 
 
 def test_the_program_of_sia_is_solved_to_the_optimum() -> None:
