@@ -108,7 +108,8 @@ def _of_packages() -> list[str]:
     from simulator.core.dispatchers import DISPATCHERS, GROUP
     from simulator.plugins import installed, loaded
     from simulator.workloads.gpu_types import gpu_types
-    from simulator.workloads.registry import KINDS, kinds
+    from simulator.workloads.kinds import KINDS
+    from simulator.workloads.registry import kinds
 
     lines = [f"GPU types (key cluster.gpu_type): {', '.join(gpu_types())}."]
     lines += [f"Dispatchers (key dispatcher): {', '.join(DISPATCHERS)}."]

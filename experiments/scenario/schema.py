@@ -20,8 +20,6 @@ Every table and key is checked before anything runs; docs/keys.md lists them all
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import reduce
-from operator import or_
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -38,14 +36,8 @@ from simulator.model.decision_points import DecisionPoints, ServerSpec
 from simulator.plugins import FILE
 from simulator.statistics import Streams
 from simulator.workloads.machines import Machines, is_file
-from simulator.workloads.registry import kinds
+from simulator.workloads.registry import AnyJobs, kind_of
 from simulator.workloads.table import Setting, WorkloadTable
-
-if TYPE_CHECKING:
-    Jobs = WorkloadTable
-else:
-    Jobs = Annotated[reduce(or_, kinds().values()), Field(discriminator="kind")]
-    """A table of any kind of workload that there is (`simulator.workloads.registry`)."""
 
 
 def _by_full_name(options: object) -> object:
@@ -81,7 +73,7 @@ else:
 class Scenario(FeatureTables):
     """One simulation: jobs, machines, a policy, and what else happens."""
 
-    workload: Jobs
+    workload: AnyJobs
     """the jobs: one of the kinds below"""
     cluster: Annotated[Machines, Field(discriminator="kind")] | None = None
     """the machines: one of the kinds below; left out: what the workload brings"""
@@ -143,7 +135,7 @@ def file_keys(config: dict[str, Any]) -> FileKeys:
         given if isinstance(given, dict) else {}
         for given in map(config.get, ("workload", "cluster"))
     )
-    kind = kinds().get(str(jobs.get("kind")), WorkloadTable)
+    kind = kind_of(str(jobs.get("kind"))) or WorkloadTable
     yield from ((jobs, key) for key in kind.file_keys if isinstance(jobs.get(key), str))
     if is_file(cluster.get("catalog")):
         yield cluster, "catalog"

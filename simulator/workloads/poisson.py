@@ -18,8 +18,8 @@ from simulator.model.workload import Workload
 from simulator.statistics import Streams
 from simulator.workloads.elastic import mmpp_times
 from simulator.workloads.machines import GpuCount, StandingServers
+from simulator.workloads.registry import AnyTrace
 from simulator.workloads.table import JobCount, Setting, WorkloadTable
-from simulator.workloads.traces import AnyTrace
 
 LEAST_MEAN_S = 1e-6
 """Of the durations; clocks do not resolve what is much shorter."""

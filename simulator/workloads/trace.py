@@ -29,6 +29,7 @@ from simulator.model.workload import Workload
 from simulator.schema import taken
 from simulator.workloads.cells import container_of
 from simulator.workloads.following import resolved
+from simulator.workloads.kinds import FORMATS
 from simulator.workloads.pods import whole_gpus
 from simulator.workloads.selection import Selected
 from simulator.workloads.synergy.traces import models_of_split
@@ -80,7 +81,10 @@ class Trace(Selected, Modelled, Redrawn):
         try:
             return Table.of_file(self.path, self.reads, self.layout, self.columns)
         except MissingColumns as error:
-            look, known = container_of(Path(self.path), "jobs"), ", ".join(_formats(Trace))
+            look, known = (
+                container_of(Path(self.path), "jobs"),
+                ", ".join(sorted({*FORMATS, *_formats(Trace)})),
+            )
             whose = f"is this {self.written}?" if error.has else "no format of jobs is recognised."
             raise InputError(
                 f"{error} ({look}): {whose} Wanted also: {', '.join(error.names)} "
@@ -219,9 +223,9 @@ class Trace(Selected, Modelled, Redrawn):
 
 
 def _formats(of: type[Trace]) -> list[str]:
-    """Names of all formats."""
+    """Names of the formats that are loaded, those of packages among them."""
     found = [str(of.model_fields["kind"].default)] if "example" in vars(of) else []
-    return sorted(found + [name for each in of.__subclasses__() for name in _formats(each)])
+    return found + [name for each in of.__subclasses__() for name in _formats(each)]
 
 
 def told_apart(names: Sequence[str], kept: npt.NDArray[np.bool_]) -> tuple[list[str], int]:

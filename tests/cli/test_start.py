@@ -9,8 +9,23 @@ import pyarrow as pa
 import pytest
 
 from simulator.schema import arrow_array
+from simulator.workloads.kinds import KINDS
+from simulator.workloads.registry import kinds
 from tests.command import ROOT
 
+OTHERS = {
+    "acme_like",
+    "alibaba",
+    "batsim",
+    "gavel",
+    "helios",
+    "kubernetes",
+    "lublin",
+    "philly",
+    "slurm",
+    "swf",
+}
+"""Modules of kinds of workload that a scenario of other jobs does not name."""
 COMPUTING = {"highspy", "matplotlib", "numba", "pandas", "scipy.optimize", "scipy.sparse"}
 SCRIPT = """
 import json, sys
@@ -28,7 +43,10 @@ finally:
     [
         (["--help"], {*COMPUTING, "numpy", "pyarrow", "scipy"}),
         (["policies"], {*COMPUTING, "pyarrow"}),
-        (["run", "examples/mmc.toml", "--set", "workload.num_jobs=20"], {*COMPUTING, "rich"}),
+        (
+            ["run", "examples/mmc.toml", "--set", "workload.num_jobs=20"],
+            {*COMPUTING, "rich", *(f"simulator.workloads.{module}" for module in OTHERS)},
+        ),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
@@ -39,6 +57,12 @@ def test_a_command_imports_no_library_that_it_does_not_use(words, unused, tmp_pa
     )
     assert done.returncode == 0, done.stderr
     assert unused.isdisjoint(json.loads(done.stderr.splitlines()[-1]))
+
+
+def test_the_name_of_a_kind_is_that_of_its_class():
+    assert [table.model_fields["kind"].default for table in kinds().values()][: len(KINDS)] == [
+        *KINDS
+    ]
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,7 @@ from simulator.workloads.alibaba import AlibabaJobs
 from simulator.workloads.gavel import GavelJobs, read_pair_rates, read_training
 from simulator.workloads.philly import PhillyJobs
 from simulator.workloads.plain_csv import CsvJobs
-from simulator.workloads.registry import recognised
-from simulator.workloads.traces import FORMATS
+from simulator.workloads.registry import formats, recognised
 from tests.errors import input_error
 
 
@@ -29,7 +28,7 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", formats().values())
 def test_the_example_of_a_format_is_read(tmp_path, form):
     rates = {"v100": {"('LM (batch size 5)', 2)": {"null": 4.0}}}
     (tmp_path / "oracle_throughputs.json").write_text(json.dumps(rates))
@@ -39,7 +38,7 @@ def test_the_example_of_a_format_is_read(tmp_path, form):
     assert all(column.meaning for column in form.reads)
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", formats().values())
 def test_a_missing_file_and_one_of_another_format(tmp_path, form):
     with input_error("no such file"):
         form(path=tmp_path / "nowhere").read()
