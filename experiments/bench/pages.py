@@ -104,7 +104,7 @@ def _table(table: pd.DataFrame, task: Task) -> str:
 
 def picture(tables: Mapping[str, pd.DataFrame]) -> Figure:
     """A panel a task: the ratio of each policy in the metric that orders the table, with its interval."""
-    from experiments.pictures.plots import PALETTE, canvas, log_ticks
+    from experiments.pictures.plots import PALETTE, canvas, draw_estimates, log_ticks
 
     most = max(len(_first(name, table)) for name, table in tables.items())
     columns = min(COLUMNS, len(tables))
@@ -115,7 +115,7 @@ def picture(tables: Mapping[str, pd.DataFrame]) -> Figure:
     for ax, (name, table) in zip(axes, tables.items(), strict=False):
         task, rows = task_of(name), _first(name, table)
         at = np.arange(len(rows))
-        ends = np.nan_to_num([rows["ratio"] - rows["lower"], rows["upper"] - rows["ratio"]])
+        ends = np.array([rows["ratio"] - rows["lower"], rows["upper"] - rows["ratio"]])
         is_exact, knows = (
             (rows["exact"] != "").to_numpy(),
             rows["policy"].isin(task.knows).to_numpy(),
@@ -128,9 +128,9 @@ def picture(tables: Mapping[str, pd.DataFrame]) -> Figure:
             )
         ):
             if chosen.any():
-                ax.errorbar(
-                    rows["ratio"][chosen], at[chosen], xerr=np.maximum(ends[:, chosen], 0), fmt=mark,
-                    color=PALETTE[index], capsize=2.5, linestyle="none", label=label,
+                draw_estimates(
+                    ax, rows["ratio"][chosen], at[chosen], xerr=ends[:, chosen], marker=mark,
+                    color=PALETTE[index], linestyle="none", label=label,
                 )  # fmt: skip
         ax.set_yticks(at, rows["policy"])
         ax.set_ylim(len(rows) - 0.5, -0.5)

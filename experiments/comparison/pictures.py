@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from experiments.comparison.answer import Comparison, order_of
 from experiments.comparison.entrants import GIVEN
 from experiments.comparison.estimating import by_setting, chosen
 from experiments.comparison.metrics import Metric, metric_of
-from experiments.pictures.plots import MARKERS, PALETTE, canvas, draw_line
+from experiments.pictures.plots import MARKERS, PALETTE, canvas, draw_estimates, draw_line
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,6 +30,10 @@ LOG_FROM = 8
 """Ratio of the largest value of a swept key to the least from which on its axis is logarithmic."""
 APART = 0.008
 """Part of the axis between two lines' marks at one value, so that no interval hides another."""
+
+
+APART_ALONE = 0.12
+"""Part of the axis between the first and the last mark where they are not joined."""
 
 
 def pictures_of(
@@ -73,10 +78,10 @@ def forest(found: Comparison, labels: Mapping[str, Any]) -> Figure:
         for index, view in enumerate(views):
             part = table[table["view"] == view]
             places = [order.index(name) for name in part.index]
-            ends = np.nan_to_num([part["mean"] - part["lower"], part["upper"] - part["mean"]]) / by
-            ax.errorbar(
-                part["mean"] / by, places, xerr=np.maximum(ends, 0), fmt=MARKERS[index], color=PALETTE[index],
-                capsize=2.5, linestyle="none", label=f"jobs {view}" if view == GIVEN else f"view: {view}",
+            ends = [part["mean"] - part["lower"], part["upper"] - part["mean"]]
+            draw_estimates(
+                ax, part["mean"] / by, places, xerr=np.array(ends) / by, marker=MARKERS[index], color=PALETTE[index],
+                linestyle="none", label=f"jobs {view}" if view == GIVEN else f"view: {view}",
             )  # fmt: skip
         bounds = chosen(found.bounds, {**labels, "metric": metric.name})["bound"]
         if len(bounds):
@@ -135,7 +140,7 @@ def _other(metrics: tuple[str, ...]) -> str:
 def lines(found: Comparison, key: str, words: Mapping[str, str] = MappingProxyType({})) -> Figure:
     """Metrics over a swept key: a line for each of the policies that are best in the first, with intervals.
 
-    ``words`` : see `pictures_of`.
+    Values without an order, such as two files, are not joined. ``words`` : see `pictures_of`.
     """
     first = chosen(found.table, {"metric": found.metrics[0], "minus": ""})
     ranked = order_of(found, {})
@@ -143,6 +148,9 @@ def lines(found: Comparison, key: str, words: Mapping[str, str] = MappingProxyTy
     values = list(dict.fromkeys(first[key]))
     numeric = all(isinstance(value, int | float) for value in values)
     values = sorted(values) if numeric else values
+    joined = numeric or _differ_in_a_number(key, values)
+    looks = {} if joined else {"linestyle": "none"}
+    apart = APART if joined else APART_ALONE / max(1, len(order) - 1)
     metrics = [metric_of(name) for name in found.metrics[:PANELS]]
     low, high = (min(values), max(values)) if numeric else (0, len(values) - 1)
     is_log = numeric and low > 0 and high >= LOG_FROM * low
@@ -154,11 +162,11 @@ def lines(found: Comparison, key: str, words: Mapping[str, str] = MappingProxyTy
             part = table[table["policy"] == name]
             part = part.sort_values(key) if numeric else part
             at = np.array(part[key] if numeric else [*map(values.index, part[key])], dtype=float)
-            step = APART * (index - (len(order) - 1) / 2)
+            step = apart * (index - (len(order) - 1) / 2)
             places = at * (high / low) ** step if is_log else at + step * (high - low)
             drawn = part.rename(columns={"lower": "low", "upper": "high"})
             drawn = drawn.assign(**{c: drawn[c] / by for c in ("mean", "low", "high")})
-            draw_line(ax, places, drawn, words.get(name, name), index)
+            draw_line(ax, places, drawn, words.get(name, name), index, **looks)
         if is_log:
             ax.set_xscale("log")
             ax.minorticks_off()
@@ -168,8 +176,14 @@ def lines(found: Comparison, key: str, words: Mapping[str, str] = MappingProxyTy
         ax.set_ylabel(_title(metric, table, found.currency))
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right center")
     few = "" if len(ranked) <= MOST_LINES else f", the best {MOST_LINES} of {len(ranked)} policies"
-    figure.suptitle(f"{_name(found)}{few}")
+    figure.suptitle(f"{_heading(found, {})}{few}")
     return figure
+
+
+def _differ_in_a_number(key: str, values: Sequence[Any]) -> bool:
+    """Whether texts are alike but for their numbers, as ``exponential:60`` and ``exponential:3600``; names of files never."""
+    alike = {re.sub(r"\d+(\.\d*)?(e-?\d+)?", "#", str(value)) for value in values}
+    return key != "file" and len(alike) == 1
 
 
 def heat_maps(found: Comparison, across: str, up: str) -> Figure:

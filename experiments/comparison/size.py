@@ -220,16 +220,17 @@ class Size:
 
     def picture(self) -> Figure:
         """The curve: the metric at each number with its interval, and the target."""
-        from experiments.pictures.plots import PALETTE, canvas
+        from experiments.pictures.plots import PALETTE, canvas, draw_estimates
 
         figure, axes = canvas(1, 1, width=6.0, height=3.8)
         ax, said, t = axes[0], self._scale(), self.table
         y, lower, upper = (t[name] / said.by for name in ("mean", "lower", "upper"))
-        ends = [(y - lower).clip(lower=0).fillna(0), (upper - y).clip(lower=0).fillna(0)]
-        look = "o" if self.vary == "policy" else "o-"
-        ax.errorbar(
-            t[self.vary], y, yerr=ends, fmt=look, capsize=3, label="estimate, 95 % interval"
-        )
+        line = "none" if self.vary == "policy" else "-"
+        known = ", 95 % interval" if lower.notna().any() else " of one run"
+        draw_estimates(
+            ax, t[self.vary], y, yerr=[y - lower, upper - y], marker="o", linestyle=line,
+            label=f"estimate{known}",
+        )  # fmt: skip
         ax.axhline(
             self.target.bound / said.by, color="0.4", linestyle="--", label=self._bound(said)
         )

@@ -292,12 +292,20 @@ def _few(
 def draw_line(ax: Axes, x: Any, table: DataFrame, label: str, index: int, **options: Any) -> None:
     """One line of means with its interval as error bars (columns mean, low, high)."""
     mean, low, high = (table[c].to_numpy(dtype=float) for c in ("mean", "low", "high"))
-    error = np.nan_to_num(np.vstack([mean - low, high - mean]))
-    looks: dict[str, Any] = {
-        "color": PALETTE[index % len(PALETTE)], "marker": MARKERS[index % len(MARKERS)],
-        "capsize": 2.5,
-    }  # fmt: skip
-    ax.errorbar(x, mean, yerr=np.maximum(error, 0.0), label=label, **(looks | options))
+    looks = {"color": PALETTE[index % len(PALETTE)], "marker": MARKERS[index % len(MARKERS)]}
+    draw_estimates(ax, x, mean, yerr=[mean - low, high - mean], label=label, **(looks | options))
+
+
+def draw_estimates(ax: Axes, x: Any, y: Any, **options: Any) -> None:
+    """Means with bars from ``xerr`` or ``yerr``, two rows each; where they are NaN there is no bar, nor in the legend."""
+    bars = {
+        name: np.asarray(options.pop(name), float) for name in ("xerr", "yerr") if name in options
+    }
+    known = {name: np.maximum(ends, 0.0) for name, ends in bars.items() if np.isfinite(ends).any()}
+    if known:
+        ax.errorbar(x, y, capsize=2.5, **known, **options)
+    else:
+        ax.plot(x, y, **options)
 
 
 def paper_line(ax: Axes, value: float, label: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from experiments.pictures.plots import MARKERS, PALETTE, intervals
+from experiments.pictures.plots import MARKERS, PALETTE, draw_estimates, intervals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,14 +23,10 @@ def draw_points(
     """Means with intervals; the table behind them. Never moved apart: they belong to a line."""
     points = intervals(table, [by], value)
     error = np.array([points["mean"] - points["low"], points["high"] - points["mean"]])
-    ax.errorbar(
-        points[by],
-        points["mean"] / scale,
-        yerr=np.nan_to_num(error) / scale,
-        fmt=MARKERS[index % len(MARKERS)],
-        color=PALETTE[index % len(PALETTE)],
-        capsize=2.5,
-    )
+    draw_estimates(
+        ax, points[by], points["mean"] / scale, yerr=error / scale, linestyle="none",
+        marker=MARKERS[index % len(MARKERS)], color=PALETTE[index % len(PALETTE)],
+    )  # fmt: skip
     return points
 
 

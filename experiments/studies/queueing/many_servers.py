@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from experiments.pictures.plots import MARKERS, PALETTE, PAPER, canvas, intervals
+from experiments.pictures.plots import MARKERS, PALETTE, PAPER, canvas, draw_estimates, intervals
 from experiments.report.experiment import Drawn
 from experiments.studies.queueing.drawing import GRID, draw_formula, draw_points, servers_text
 from experiments.studies.queueing.runs import (
@@ -97,15 +97,11 @@ def figure_ggc(results: Results) -> Drawn:
     for index, (key, part) in enumerate(points.groupby(["servers", "gaps"])):
         servers, gaps = key
         error = np.array([part["mean"] - part["low"], part["high"] - part["mean"]]) / SERVICE_S
-        ax.errorbar(
-            part["theory"] / SERVICE_S,
-            part["mean"] / SERVICE_S,
-            yerr=np.nan_to_num(error),
-            fmt=MARKERS[index],
-            color=PALETTE[index],
-            capsize=2.5,
+        draw_estimates(
+            ax, part["theory"] / SERVICE_S, part["mean"] / SERVICE_S, yerr=error, linestyle="none",
+            marker=MARKERS[index], color=PALETTE[index],
             label=f"{servers_text(int(str(servers)))}, {gaps} gaps",
-        )
+        )  # fmt: skip
     ax.set(
         xlabel="approximate mean wait / mean service",
         ylabel="simulated mean wait / mean service",
