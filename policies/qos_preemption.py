@@ -14,6 +14,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from policies.free_capacity import FreeCapacity
 from policies.registration import Wrapper, register
+from policies.registry import requirements_of
 from policies.waiting import demand
 from simulator.errors import InputError
 from simulator.model.contract import Changes, Decision, Placement, Policy, View
@@ -49,6 +50,7 @@ class QosPreemption(Wrapper):
             raise InputError(
                 f"policy {self.name!r}: {inner_name} names the GPUs of each job, expected a policy that gives whole GPUs"
             )
+        self._on_one_node = "one-node" in requirements_of(inner_name)
         self._over: dict[str, frozenset[str]] = {}
         for word in over.split():
             name, equals, lower = word.partition("=")
@@ -83,7 +85,7 @@ class QosPreemption(Wrapper):
                 plan = {**now.running, **plan}
             if now is view and all(job in plan for job in asking):
                 return decision
-            after = _After(now, plan)
+            after = _After(now, plan, self._on_one_node)
             while sum(self._serve(now, after, job) for job in asking):
                 after.hold_nothing()  # who started may be one that another job stops
             if now is view and after.shares.keys() == plan.keys():
@@ -116,6 +118,10 @@ class QosPreemption(Wrapper):
 class _After:
     """Who runs after a decision, those that start last at the end, and what is free beside them.
 
+    Parameters
+    ----------
+    on_one_node : the policy places each job on one node.
+
     Attributes
     ----------
     shares : by job.
@@ -124,12 +130,12 @@ class _After:
     in_vain : QOS and demand of jobs that find no room.
     """
 
-    def __init__(self, view: View, plan: Mapping[int, Shares]) -> None:
+    def __init__(self, view: View, plan: Mapping[int, Shares], on_one_node: bool) -> None:
         self.shares = {job: plan[job] for job in view.running if job in plan} | {**plan}
         self.free = FreeCapacity(view)
         self.held: dict[int, Shares] = {}
         self.in_vain: set[Hashable] = set()
-        self._running = view.running
+        self._running, self._on_one_node = view.running, on_one_node
         for jobs, other, sign in ((view.running, plan, -1), (plan, view.running, 1)):
             for job, own in jobs.items():
                 if other.get(job) != own:
@@ -138,7 +144,10 @@ class _After:
     def room(self, job: int) -> Shares:
         """Where a job fits: where it runs, else anywhere; empty: nowhere."""
         own = self._running.get(job, ())
-        return own if own and self.free.holds(own) else self.free.place(job)
+        if own and self.free.holds(own):
+            return own
+        found = self.free.place(job)
+        return found if len(found) < 2 or not self._on_one_node else ()
 
     def start(self, job: int, own: Shares) -> None:
         """Let a job run on these shares."""

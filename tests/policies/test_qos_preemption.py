@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from policies import make_policy
-from simulator import Result, simulate
+from simulator import Decision, Placement, Result, simulate
 from simulator.model.tolerances import INSTANT_S
 from tests.core.jobs import fixed, nodes
 from tests.errors import input_error
@@ -51,6 +51,19 @@ def test_a_policy_that_stops_jobs_itself_does_not_stop_higher_ones():
     result = run([0, 5, 6, 6, 7], [7, 10, 4, 7, 6], [1, 2, 4, 3, 1], qos, "srpt")
     assert result.first_start_s.tolist() == [0, 5, 22, 6, 7]
     assert result.completion_s.tolist() == [7, 16, 26, 22, 13]
+
+
+@pytest.mark.parametrize("inner", ["fifo-backfill", "fifo-shared"])
+def test_a_job_lies_on_one_node_where_the_policy_places_it_so(inner):
+    """Each of two nodes has two GPUs, one of them in use; ANDREAS's methods place a job on one node."""
+    work = fixed([0, 0, 1], [100, 50, 10], [1, 1, 2], qos=["normal", "low", "high"])
+    policy = make_policy(f"{inner}@qos-preemption", **{"qos-preemption.over": "high=normal,low"})
+    spread = Decision([Placement(0, 0, 1), Placement(1, 1, 1)], keep_running=True)
+    result = simulate(work, nodes(2, 2), lambda v: policy.decide(v) if v.now_s else spread)
+    shares = [s.node for s in result.schedule if s.job == 2]
+    assert len(shares) == (1 if inner == "fifo-shared" else 2)
+    # There j1 makes room, and goes on beside j0 at the same instant.
+    assert result.reconfigurations.tolist() == [0, inner == "fifo-shared", 0]
 
 
 def test_only_a_higher_qos_stops_others():
