@@ -3,7 +3,8 @@
 python -m benchmarks.bench_foresight [--large]
 
 A decision has all of ten jobs a node waiting, on VMs of the hierarchical paper's catalogue (32
-configurations), or on fixed nodes of ANDREAS's first scenario. Jobs have come at such a rate that
+configurations), on fixed nodes of ANDREAS's first scenario, or on leased servers of eight GPUs, with and without
+the end of the lease. Jobs have come at such a rate that
 all are there; the decisions that follow have most of the nodes in use. `gap` is the largest distance
 of a packing's value to its bound, relative to the bound. --large adds 1,000 nodes and 10,000 jobs.
 """
@@ -14,9 +15,12 @@ import argparse
 import contextlib
 import time
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from experiments.scenario.build import build
+from experiments.scenario.schema import Scenario
 from policies.foresight import Foresight
 from simulator import Cluster, Decision, View, Workload, simulate
 from simulator.workloads import andreas
@@ -71,19 +75,35 @@ def servers(num_nodes: int, seed: int) -> tuple[Workload, Cluster]:
     return at_once(workload), cluster
 
 
+def leased(num_nodes: int, seed: int) -> tuple[Workload, Cluster]:
+    """The paper's random scenario on leased servers."""
+    scenario: dict[str, Any] = {
+        "policy": "foresight",
+        "seed": seed,
+        "workload": {"kind": "hierarchical", "num_nodes": num_nodes},
+        "cluster": {"kind": "nodes", "num_nodes": num_nodes, "price_per_hour": 1.13},
+        "adapt": {},
+    }
+    scenario["cluster"] |= {"gpus_per_node": 8, "gpu_type": "GTX 1080Ti"}
+    workload, cluster = build(Scenario.model_validate(scenario))
+    return at_once(workload), cluster
+
+
 def at_once(workload: Workload) -> Workload:
     """The same jobs with the same slack, a hundred times as fast."""
     submit = workload.submit_s / 100.0
     return replace(workload, submit_s=submit, due_s=workload.due_s - workload.submit_s + submit)
 
 
-def report(name: str, instances: list[tuple[Workload, Cluster]], count: int) -> None:
+def report(
+    name: str, instances: list[tuple[Workload, Cluster]], count: int, **options: bool
+) -> None:
     """One line: mean and largest CPU time, and the largest gap."""
     cpu_s: list[float] = []
     gaps: list[float] = []
     methods: set[str] = set()
     for workload, cluster in instances:
-        measured = Measured(len(workload), count)
+        measured = Measured(len(workload), count, **options)
 
         def asked(view: View, measured: Measured = measured) -> Decision:
             return measured.decide(view)
@@ -112,6 +132,9 @@ def main() -> None:
         for kind, draw in (("VMs", vms), ("fixed nodes", servers)):
             instances = [draw(num_nodes, seed) for seed in range(seeds)]
             report(f"{kind}, {num_nodes}/{10 * num_nodes}", instances, DECISIONS)
+        instances = [leased(num_nodes, seed) for seed in range(seeds)]
+        for text, end in (("leased", True), ("leased, no end", False)):
+            report(f"{text}, {num_nodes}/{10 * num_nodes}", instances, DECISIONS, end=end)
     if large:
         for kind, draw in (("VMs", vms), ("fixed nodes", servers)):
             report(f"{kind}, 1,000/10,000", [draw(1000, 0)], 2)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from policies.foresight.due_dates import NEVER_S
 from policies.foresight.machines import Machines
 from policies.foresight.price import DEVIATIONS, SEEN, Demand
-from policies.foresight.value import NEVER_S
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.contract import View
@@ -32,7 +32,7 @@ class ArrivalStatistics:
         self._row: dict[int, int] = {}
         self._columns = np.empty((3, 0))
         self._times = np.empty((0, len(machines.config_type)))
-        self._first_s = self._last_s = 0.0
+        self._first_s = self.last_s = 0.0
 
     def __len__(self) -> int:
         return len(self._row)
@@ -94,7 +94,7 @@ class ArrivalStatistics:
         self._columns[2, first:count] = np.minimum(due - submit, NEVER_S)
         if not first:
             self._first_s = float(submit[0])
-        self._last_s = float(submit[-1])
+        self.last_s = float(submit[-1])
         for job in new.tolist():
             self._row[job] = len(self._row)
 
@@ -131,7 +131,7 @@ class ArrivalStatistics:
         life = np.maximum(slack, fastest)
         # An arrival at a uniform instant of the window has only the rest of it.
         inside = np.where(window <= life, window / (2 * life), 1 - life / (2 * window))
-        rate = 1.0 / max(self.mean_gap_s(view.now_s), view.now_s - self._last_s)
+        rate = 1.0 / max(self.mean_gap_s(view.now_s), view.now_s - self.last_s)
         expected = rate * window
         number = np.maximum(forecast * expected + np.sqrt(dispersion * expected) * DEVIATIONS, 0.0)
         arrivals = np.outer(number / len(last), inside)

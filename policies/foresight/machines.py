@@ -4,10 +4,11 @@ Where nodes have their type, all N of them are paid at c a second until the last
 N c C, with C >= end_j for every job, and N C >= S, the node-seconds of all jobs. In the linear program
 that minimises N c C plus tardiness, with mu the price of the second limit and nu_j those of the first,
 C gives N mu + sum nu_j = N c. So a node-second of work costs mu = c where the work determines the end
-(nu = 0), although it costs nothing at the moment at which it is done: less where the nodes wait for the
-last arrivals, never more. Two prices follow. A step on a node that is paid in any case costs nothing: opening it costs
-what comes on top of the idle node. The work that a step saves would cost the full price later:
-configurations pay their share of it. A node of VMs is paid while it is open, so both are its price.
+(nu = 0), although it costs nothing at the moment at which it is done; less where single long jobs do. Their
+prices nu are the subject of `policies.foresight.lease_end`. For the price of work, two prices follow. A step on a
+node that is paid in any case costs nothing: opening it costs what comes on top of the idle node. The work that a step
+saves would cost the full price later: configurations pay their share of it. A node of VMs is paid while it is open,
+so both are its price.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class Machines:
     nodes_of_type : ``(V,)`` this controller's nodes, or None where every node can have any type.
     num_nodes : this controller's nodes.
     by_use : whether a node's price depends on the GPUs in use.
+    idle_price_per_s : N c, of all this controller's nodes while they are idle; 0 for VMs.
     """
 
     gpus: IntArray
@@ -51,6 +53,7 @@ class Machines:
     nodes_of_type: IntArray | None
     num_nodes: int
     by_use: bool
+    idle_price_per_s: float = 0.0
 
     @classmethod
     def of(cls, cluster: Cluster, nodes: IntArray) -> Machines:
@@ -65,11 +68,12 @@ class Machines:
                 )
         gpus = np.array([int(t.gpus) for t in cluster.node_types], dtype=np.int64)
         price = node_price_per_hour(cluster) / SECONDS_PER_HOUR
-        opening, count = price, None
+        opening, count, idle = price, None, 0.0
         if cluster.node_type_of is not None:
             opening = np.maximum(price - price[:, :1], 0.0)
             mine = np.asarray(cluster.node_type_of)[nodes]
             count = np.bincount(mine, minlength=len(gpus))
+            idle = float(count @ price[:, 0])
         exists = np.ones(len(gpus), dtype=bool) if count is None else count > 0
         v, g = np.nonzero((np.arange(price.shape[1]) >= 1) & exists[:, None] & np.isfinite(price))
         return cls(
@@ -82,6 +86,7 @@ class Machines:
             nodes_of_type=count,
             num_nodes=len(nodes),
             by_use=any(len(set(price[v, 1 : n + 1])) > 1 for v, n in enumerate(gpus.tolist())),
+            idle_price_per_s=idle,
         )
 
     def up(self, cluster: Cluster, nodes: IntArray) -> Machines:
@@ -92,6 +97,13 @@ class Machines:
         if count is not None:
             count = np.bincount(np.asarray(cluster.node_type_of)[nodes], minlength=len(count))
         return replace(self, nodes_of_type=count, num_nodes=len(nodes))
+
+    def nodes_by_speed(self, speed: FloatArray) -> float:
+        """Nodes, those of each type counted by their speed; ``(C,)`` of each configuration's type."""
+        if self.nodes_of_type is None:
+            return float(self.num_nodes)
+        _, first = np.unique(self.config_type, return_index=True)
+        return float(speed[first] @ self.nodes_of_type[self.config_type[first]])
 
     @property
     def node_limits(self) -> IntArray:

@@ -13,20 +13,14 @@ import numpy as np
 
 from policies.foresight import ascent
 from policies.foresight.arrival_statistics import ArrivalStatistics, due_in_s
+from policies.foresight.due_dates import DueDates, slopes_of
+from policies.foresight.lease_end import LeaseEnd
 from policies.foresight.machines import Machines
 from policies.foresight.observed import ObservedSpeeds
 from policies.foresight.packing import Packed, Packing, pose
 from policies.foresight.packing import solve as solve_exactly
 from policies.foresight.price import PriceGrid
-from policies.foresight.value import (
-    ONE_STEP,
-    STEPS,
-    SingleValue,
-    Value,
-    slopes_of,
-    step_gain,
-    support,
-)
+from policies.foresight.value import ONE_STEP, STEPS, SingleValue, Value, step_gain
 from policies.milp.nodes_of_solution import placements_of_assignments
 from policies.milp.tree import Learned
 from policies.registration import Wrapper, register
@@ -34,9 +28,13 @@ from simulator.errors import InputError
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.contract import LEAST_AGAIN_S, Decision, Policy, View
 from simulator.model.ranks import levelled
+from simulator.model.tolerances import SUMS
 
 RATIO_ROUNDS = 12
 """Steps of Dinkelbach's method for the best ratio of gain to price."""
+
+TIE = 1e-6
+"""What decides between equal gains, over the largest gain: little, but no less than a solver can tell."""
 
 
 @register("foresight", requires=("nodes", "one-node", "objective"))
@@ -55,12 +53,12 @@ class Foresight:
     deferral : whether the price knows that work can wait until the window has passed.
     weigh : whether active jobs count in the price as far as they fall into the window.
     haste : value of doing in a step all that is left of a job, relative to the largest gain of any
-        job. The default decides ties only: nodes that cost nothing stand idle for nobody, and short jobs go
-        first there. More of it shortens completion times, and costs more.
+        job. More of it shortens completion times, and may cost more.
     two_steps : whether the step to the next decision is random (two lengths), or the mean gap.
     wake_up : whether to ask for the next decision after one mean gap between arrivals.
     hull : whether the value of a job lets it change its configuration on the way.
     moves : whether the gains count the time that it takes to move a job (reconfiguration).
+    end : whether the end of the lease is a second due date of each job, where idle nodes have a price.
     exact_up_to : pairs of a job and a kind of slot up to which the packing is exact. Beyond, prices of
         slots find it, and the decision records the gap to the bound.
     """
@@ -70,7 +68,7 @@ class Foresight:
     tilt: float = 0.3
     forecast: float = 0.5
     dispersion: float = 3.0
-    haste: float = 1e-6
+    haste: float = 0.0
     spare: float = 0.9
     mip_gap: float = 3e-3
     price: bool = True
@@ -80,6 +78,7 @@ class Foresight:
     wake_up: bool = True
     hull: bool = True
     moves: bool = True
+    end: bool = True
     exact_up_to: int = 40_000
     _machines: Machines | None = field(default=None, init=False, repr=False)
 
@@ -108,12 +107,14 @@ class Foresight:
             self._grid = PriceGrid(self._machines, self.hull)
             self._observed = ObservedSpeeds(self._machines)
             self._learned = Learned()
+            self._lease = LeaseEnd(self._machines)
         machines = self._machines.up(view.cluster, view.nodes)
         rows = self._statistics.update(view)
         tau = self._statistics.mean_gap_s(view.now_s)
         left = view.remaining * self._observed.ratio(view, self._statistics.times_s[rows])
         node_price = self._node_price(view, rows, left)
-        gain, step_s = self._gains(view, machines, rows, left, node_price, tau)
+        dates = self._due_dates(view, rows, left, tau)
+        gain, step_s = self._gains(view, machines, rows, left, dates, node_price, tau)
         if machines is not self._machines and machines.nodes_of_type is not None:
             gain[:, machines.nodes_of_type[machines.config_type] == 0] = -np.inf  # all down
         packed = self._pack(machines, gain, step_s)
@@ -140,29 +141,68 @@ class Foresight:
         slopes = slopes_of(statistics.weight_per_s[demand.rows])
         return self._grid.best(demand, slopes, self.spare, self.deferral)
 
+    def _due_dates(self, view: View, rows: IntArray, left: FloatArray, tau: float) -> DueDates:
+        """Those of the active jobs, with the end of the lease where idle nodes have a price."""
+        statistics, lease = self._statistics, self._lease
+        dates = DueDates.of(due_in_s(view), statistics.weight_per_s[rows])
+        if not (self.end and lease.price_per_s):
+            return dates
+        lease.update(statistics.times_s, self._grid.speed)
+        end_s = lease.least_s(rows, left, statistics.fastest_s[rows])
+        silent_s = view.now_s - statistics.last_s
+        return dates.beside(end_s, lease.weight_per_s(end_s, tau, silent_s))
+
     def _gains(
         self,
         view: View,
         machines: Machines,
         rows: IntArray,
         left: FloatArray,
+        dates: DueDates,
         node_price: float,
         tau: float,
     ) -> tuple[FloatArray, float]:
         """``(n, C)`` what each job gains on each configuration, and the mean step."""
-        times, weight = self._statistics.times_s[rows], self._statistics.weight_per_s[rows]
+        times = self._statistics.times_s[rows]
         rate = machines.config_price_per_s + node_price * machines.config_share * self._grid.speed
-        value = _value(times, rate, weight) if self.hull else SingleValue(times, rate, weight)
+        value = (Value.of if self.hull else SingleValue)(dates, times, rate)
         speed = _speed(view, machines, times, left, tau) if self.moves else None
         gain, mean = np.zeros(times.shape), 0.0
         for length, part in STEPS if self.two_steps else ONE_STEP:
             step_s = length * tau
-            due = due_in_s(view)
-            gain += part * step_gain(value, left, due, weight, times, step_s, speed)
+            gain += part * step_gain(value, left, times, step_s, speed)
             mean += part * step_s
         tilted = (1.0 + self.tilt) * gain
-        progress = _progress(times, left, tilted, mean)
-        return levelled(tilted + self.haste * progress), mean
+        return levelled(
+            tilted + self._haste_and_ties(tilted, times, left, dates, speed, mean)
+        ), mean
+
+    def _haste_and_ties(
+        self,
+        gain: FloatArray,
+        times_s: FloatArray,
+        left: FloatArray,
+        dates: DueDates,
+        speed: FloatArray | None,
+        step_s: float,
+    ) -> FloatArray:
+        """``(n, C)`` what is added to the gains.
+
+        `haste` times the part of what is left that a step does, in units of the largest gain. What decides ties is `TIE`
+        times the same part, so that short jobs go first. Where the lease has an end, it is instead the urgency of each job
+        that can be in time, times the speed of a configuration over that of its fastest one.
+        """
+        largest = float(np.max(gain, initial=0.0, where=np.isfinite(gain)))
+        unit = largest if largest > 0.0 else 1.0
+        whole = left[:, None] * times_s
+        done = unit * np.minimum(step_s / whole, 1.0)
+        if not dates.with_end:
+            return max(self.haste, TIE) * done
+        fastest_s = whole.min(axis=1)
+        urgency = dates.urgency(fastest_s)[:, None]
+        pace = fastest_s[:, None] / whole * (1.0 if speed is None else speed)
+        tie = np.where(urgency <= 1.0 + SUMS, unit * np.minimum(urgency, 1.0) * pace, done)
+        return self.haste * done + TIE * tie
 
     def _pack(self, machines: Machines, gain: FloatArray, step_s: float) -> Packed:
         """The best packing; where none pays, the one of the best ratio of gain to price."""
@@ -199,11 +239,6 @@ class Foresight:
         return ascent.solve(packing, self.mip_gap, at_least_one)
 
 
-def _value(times_s: FloatArray, rate_per_s: FloatArray, weight_per_s: FloatArray) -> Value:
-    slopes = slopes_of(weight_per_s)
-    return Value(slopes, support(times_s, rate_per_s, slopes))
-
-
 def _speed(
     view: View, machines: Machines, times_s: FloatArray, left: FloatArray, tau: float
 ) -> FloatArray | None:
@@ -226,15 +261,6 @@ def _speed(
         same = (machines.config_type == v) & (machines.config_gpus == share.gpus)
         speed[row[job], same] = 1.0
     return speed
-
-
-def _progress(
-    times_s: FloatArray, remaining: FloatArray, gain: FloatArray, step_s: float
-) -> FloatArray:
-    """``(n, C)`` part of what is left that a step does, in units of the largest gain."""
-    largest = float(np.max(gain, initial=0.0, where=np.isfinite(gain)))
-    done = np.minimum(step_s / (remaining[:, None] * times_s), 1.0)
-    return (largest if largest > 0.0 else 1.0) * done
 
 
 def _earned(gain: FloatArray, machines: Machines, packed: Packed) -> float:

@@ -28,8 +28,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from policies.foresight.due_dates import SLOPES, DueDates, slopes_of
 from policies.foresight.machines import Machines
-from policies.foresight.value import SLOPES, SingleValue, slopes_of
+from policies.foresight.value import SingleValue
 from simulator.model.cluster import FloatArray, IntArray
 
 PRICES = 24
@@ -154,7 +155,7 @@ class PriceGrid:
             value = self._single_values(demand, self.prices)
             if deferral:
                 value = np.minimum(value, self._single_values(later, self.prices[:1]))
-        supply = self._nodes() * spare * demand.window_s
+        supply = self._machines.nodes_by_speed(self.speed) * spare * demand.window_s
         dual: FloatArray = demand.part @ value - self.prices * supply
         return dual
 
@@ -163,18 +164,9 @@ class PriceGrid:
         machines = self._machines
         share = machines.config_share * self.speed
         rate = machines.config_price_per_s[:, None] + prices * share[:, None]
-        value = SingleValue(self._times_s[demand.rows], rate, self._weight_per_s[demand.rows])
-        shape = (len(demand.rows), len(prices))
-        work, due = (np.broadcast_to(c[:, None], shape) for c in (demand.work, demand.due_in_s))
-        return value(work, due)
-
-    def _nodes(self) -> float:
-        """Nodes, those of each type counted by their speed."""
-        machines = self._machines
-        if machines.nodes_of_type is None:
-            return float(machines.num_nodes)
-        _, first = np.unique(machines.config_type, return_index=True)
-        return float(self.speed[first] @ machines.nodes_of_type[machines.config_type[first]])
+        dates = DueDates.of(demand.due_in_s, self._weight_per_s[demand.rows])
+        value = SingleValue(dates, self._times_s[demand.rows], rate)
+        return value(np.broadcast_to(demand.work[:, None], (len(demand.rows), len(prices))), 0.0)
 
 
 def _speed(machines: Machines, times_s: FloatArray) -> FloatArray:

@@ -9,7 +9,8 @@ m is what a second is worth to the job. At a fixed m the job takes the configura
 when time costs m a second, so r A_j(m) - m d is a lower bound on lease plus tardiness, and the best m
 makes it exact for a job that may change its configuration on the way: V is the lower convex hull
 of the configurations' costs over their times, plus w_j a second beyond the due date. It is convex in
-d, and linear when r and d grow together.
+d, and linear when r and d grow together. Where the lease has an end, that is a second due date, and m*(d, C) of
+`policies.foresight.due_dates` takes the place of m d.
 """
 
 from __future__ import annotations
@@ -18,20 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from policies.foresight.due_dates import SLOPES, DueDates
 from simulator.model.cluster import FloatArray
-
-SLOPES = 24
-"""Values of m that are looked at: 0, then geometric from w/10,000 up to w."""
-
-NEVER_S = 1e12
-"""Time to the due date of a job that has none."""
-
-
-def slopes_of(weight_per_s: FloatArray, count: int = SLOPES) -> FloatArray:
-    """``(n, M)`` values of m for each job."""
-    relative = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, count - 1)])
-    slopes: FloatArray = weight_per_s[:, None] * relative
-    return slopes
 
 
 def support(times_s: FloatArray, rate_per_s: FloatArray, slopes: FloatArray) -> FloatArray:
@@ -60,19 +49,30 @@ class Value:
 
     Attributes
     ----------
+    dates : the due dates.
     slopes, least : ``(n, M)`` m and A_j(m).
     """
 
+    dates: DueDates
     slopes: FloatArray
     least: FloatArray
 
-    def __call__(self, remaining: FloatArray, due_in_s: FloatArray) -> FloatArray:
-        """V_j(r, d), for ``(n,)`` or ``(n, C)`` of r and of d."""
+    @classmethod
+    def of(
+        cls, dates: DueDates, times_s: FloatArray, rate_per_s: FloatArray, count: int = SLOPES
+    ) -> Value:
+        """Of ``(n, C)`` times of the whole jobs and ``(C,)`` p_k + lambda s_k, at so many values of m."""
+        slopes = dates.slopes(count)
+        return cls(dates, slopes, support(times_s, rate_per_s, slopes))
+
+    def __call__(self, remaining: FloatArray, passed_s: float) -> FloatArray:
+        """V_j after some seconds, for ``(n,)`` or ``(n, C)`` of r."""
         columns = (slice(None),) + (None,) * (remaining.ndim - 1)
+        conjugate = self.dates.conjugate(self.slopes, passed_s)
         value = np.full(remaining.shape, -np.inf)
         for i in range(self.slopes.shape[1]):
-            m, a = self.slopes[:, i][columns], self.least[:, i][columns]
-            np.maximum(value, remaining * a - m * due_in_s, out=value)
+            a, at_dates = self.least[:, i][columns], conjugate[:, i][columns]
+            np.maximum(value, remaining * a - at_dates, out=value)
         return value
 
 
@@ -80,29 +80,30 @@ class Value:
 class SingleValue:
     """V_j of n jobs that keep one configuration to the end, so without the hull:
 
-        min over k of [r t_jk (p_k + lambda s_k) + w_j (r t_jk - d)^+].
+        min over k of [r t_jk (p_k + lambda s_k) + w_j (r t_jk - d)^+],
+
+    with the lateness after both dates where there are two.
 
     Attributes
     ----------
+    dates : the due dates.
     times_s : ``(n, C)`` of the whole job, s; infinite where it cannot run.
     rate_per_s : ``(C,)`` p_k + lambda s_k, or ``(C, L)`` where each column of r has a lambda.
-    weight_per_s : ``(n,)`` w.
     """
 
+    dates: DueDates
     times_s: FloatArray
     rate_per_s: FloatArray
-    weight_per_s: FloatArray
 
-    def __call__(self, remaining: FloatArray, due_in_s: FloatArray) -> FloatArray:
-        """V_j(r, d), for ``(n,)``, ``(n, C)`` or ``(n, L)`` of r and of d."""
+    def __call__(self, remaining: FloatArray, passed_s: float) -> FloatArray:
+        """V_j after some seconds, for ``(n,)``, ``(n, C)`` or ``(n, L)`` of r."""
         columns = (slice(None),) + (None,) * (remaining.ndim - 1)
-        weight = self.weight_per_s[columns]
         value = np.full(remaining.shape, np.inf)
         for k in range(self.times_s.shape[1]):
             possible = np.isfinite(self.times_s[:, k])
             whole = np.where(possible, self.times_s[:, k], 0.0)  # 0 times infinite has no value
             time = remaining * whole[columns]
-            cost = time * self.rate_per_s[k] + weight * np.maximum(time - due_in_s, 0.0)
+            cost = time * self.rate_per_s[k] + self.dates.lateness_cost(time, passed_s)
             cost[~possible] = np.inf
             np.minimum(value, cost, out=value)
         return value
@@ -118,8 +119,6 @@ ONE_STEP = ((1.0, 1.0),)
 def step_gain(
     value: Value | SingleValue,
     remaining: FloatArray,
-    due_in_s: FloatArray,
-    weight_per_s: FloatArray,
     times_s: FloatArray,
     step_s: float,
     speed: FloatArray | None = None,
@@ -127,21 +126,19 @@ def step_gain(
     """``(n, C)`` what it saves to run a job on each configuration for a step, rather than wait.
 
     V_j(r, d - x) - V_j(r - x / t_jk, d - x); where the job ends within the step, the second term
-    is its tardiness w_j (r t_jk - d)^+. Minus infinity where it cannot run.
+    is what its lateness costs. Minus infinity where it cannot run.
 
     Parameters
     ----------
-    remaining, due_in_s, weight_per_s : ``(n,)``.
+    remaining : ``(n,)``.
     times_s : ``(n, C)`` of the whole job, s.
     step_s : x.
     speed : ``(n, C)`` part of the step in which the job gets on (reconfiguration), 1 where None.
     """
     possible = np.isfinite(times_s)
     times = np.where(possible, times_s, 1.0)
-    left = due_in_s - step_s
     done = step_s / times if speed is None else speed * step_s / times
     after = np.maximum(remaining[:, None] - done, 0.0)
-    at_end = weight_per_s[:, None] * np.maximum(remaining[:, None] * times - due_in_s[:, None], 0.0)
-    go_on = value(after, np.broadcast_to(left[:, None], after.shape))
-    gain = value(remaining, left)[:, None] - np.where(after > 0.0, go_on, at_end)
+    at_end = value.dates.lateness_cost(remaining[:, None] * times)
+    gain = value(remaining, step_s)[:, None] - np.where(after > 0.0, value(after, step_s), at_end)
     return np.where(possible, gain, -np.inf)

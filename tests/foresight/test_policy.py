@@ -12,10 +12,10 @@ from experiments.analysis.bounds import alone, shared
 from experiments.analysis.lagrangian import lagrangian
 from policies import make_policy
 from policies.foresight.arrival_statistics import ArrivalStatistics
+from policies.foresight.due_dates import slopes_of
 from policies.foresight.machines import Machines
 from policies.foresight.policy import _speed
 from policies.foresight.price import CHANCES, DEVIATIONS, Demand, PriceGrid, peak
-from policies.foresight.value import slopes_of
 from simulator import (
     Cluster,
     Decision,
@@ -261,7 +261,7 @@ def test_the_dual_is_concave_and_its_peak_is_found():
             slopes = slopes_of(statistics.weight_per_s[demand.rows])
             for deferral in (True, False):
                 seen.extend(grid.dual(demand, slopes, 0.9, deferral))
-            return make_policy("greedy").decide(view)
+            return make_policy("edf").decide(view)
 
     simulate(workload.head(20), cluster, Spy(), seed=1)
     assert len(seen) > 40

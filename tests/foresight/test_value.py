@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments.analysis.bounds import alone
+from policies.foresight.due_dates import NEVER_S, DueDates
 from policies.foresight.machines import Machines, share_price_per_s
-from policies.foresight.value import NEVER_S, SingleValue, Value, slopes_of, step_gain, support
+from policies.foresight.value import SingleValue, Value, step_gain
 from simulator.workloads import andreas
 from simulator.workloads.catalogs import read_catalog
 from simulator.workloads.hierarchical import HierarchicalJobs, generate
@@ -17,14 +18,18 @@ from tests.core.jobs import nodes
 quick = settings(max_examples=40, deadline=None, derandomize=True)
 
 
+def one(due_in_s, weight):
+    return DueDates.of(np.array([due_in_s]), np.array([weight]))
+
+
 def value_of(times_s, price_per_s, weight, slopes=24):
-    """V of one job without a price of node-time."""
-    m = slopes_of(np.array([weight]), slopes)
-    return Value(m, support(np.array([times_s]), np.array(price_per_s), m))
+    """V of one job without a price of node-time, by its due date."""
+    times, price = np.array([times_s]), np.array(price_per_s)
+    return lambda d: Value.of(one(d, weight), times, price, slopes)
 
 
-def at(value: Value | SingleValue, r: float, d: float) -> float:
-    return float(value(np.array([r]), np.array([d]))[0])
+def at(value, r: float, d: float) -> float:
+    return float(value(d)(np.array([r]), 0.0)[0])
 
 
 def test_by_hand():
@@ -53,9 +58,8 @@ def test_it_is_the_bound_of_a_job_alone(kind):
     times = table[:, machines.config_type, machines.config_gpus]
     exact, whole = alone(workload, cluster), np.ones(len(workload))
     for slopes, worst in ((2000, 1e-3), (24, 0.06)):
-        m = slopes_of(workload.weight_per_s, slopes)
-        value = Value(m, support(times, machines.config_price_per_s, m))
-        found = value(whole, workload.due_s - workload.submit_s)
+        dates = DueDates.of(workload.due_s - workload.submit_s, workload.weight_per_s)
+        found = Value.of(dates, times, machines.config_price_per_s, slopes)(whole, 0.0)
         assert (found <= exact * (1 + 1e-9)).all()
         assert found == pytest.approx(exact, rel=worst)
 
@@ -76,8 +80,9 @@ def test_it_is_convex_in_the_due_date_and_grows_with_work(configs, weight, r, d)
 
 
 def single_of(times_s, price_per_s, weight):
-    """V of one job that keeps its configuration."""
-    return SingleValue(np.array([times_s]), np.array(price_per_s), np.array([weight]))
+    """V of one job that keeps its configuration, by its due date."""
+    times, price = np.array([times_s]), np.array(price_per_s)
+    return lambda d: SingleValue(one(d, weight), times, price)
 
 
 def test_without_the_hull_one_configuration_does_all_the_work():
@@ -98,25 +103,33 @@ def test_the_hull_lies_below_single_configurations_and_touches_them(configs, wei
     times, prices = [t for t, _ in configs], [p for _, p in configs]
     hull, single = (at(of(times, prices, weight), r, d) for of in (value_of, single_of))
     assert hull <= single + 1e-9 * max(1.0, abs(single))
-    one = [at(of(times[:1], prices[:1], weight), r, d) for of in (value_of, single_of)]
-    assert one[0] == pytest.approx(one[1], rel=1e-9, abs=1e-9)
+    same = [at(of(times[:1], prices[:1], weight), r, d) for of in (value_of, single_of)]
+    assert same[0] == pytest.approx(same[1], rel=1e-9, abs=1e-9)
 
 
 def test_gain_of_a_step():
     """Overdue, 100 s left at no price: a step of 10 s saves 10 s of lateness at 2 a second."""
-    m = slopes_of(np.array([2.0]))
     times = np.array([[100.0, np.inf]])
-    value = Value(m, support(times, np.zeros(2), m))
-    one, due, weight = np.array([1.0]), np.array([-5.0]), np.array([2.0])
-    gain = step_gain(value, one, due, weight, times, 10.0)
+    value = Value.of(one(-5.0, 2.0), times, np.zeros(2))
+    gain = step_gain(value, np.ones(1), times, 10.0)
     assert gain[0, 0] == pytest.approx(20.0)
     assert gain[0, 1] == -np.inf
     # 5 s of work left: it ends within the step, 10 s late; waiting first makes it 20 s late.
-    short = step_gain(value, np.array([0.05]), due, weight, times, 10.0)
+    short = step_gain(value, np.array([0.05]), times, 10.0)
     assert short[0, 0] == pytest.approx(2.0 * 20.0 - 2.0 * 10.0)
     # Half of the step goes to a reconfiguration.
-    half = step_gain(value, one, due, weight, times, 10.0, np.array([[0.5, 0.5]]))
+    half = step_gain(value, np.ones(1), times, 10.0, np.array([[0.5, 0.5]]))
     assert half[0, 0] == pytest.approx(10.0)
+
+
+def test_the_example_of_the_page():
+    """docs/foresight.md: waiting for 10 s leaves 24 of cost, a step on the slow machine 19, on the fast one 14."""
+    times = np.array([[100.0, 50.0]])
+    value = Value.of(one(75.0, 10.0), times, np.array([0.1, 0.6]), 4000)
+    assert value(np.ones(1), 10.0)[0] == pytest.approx(24.0, rel=1e-3)
+    assert value(np.array([[0.9, 0.8]]), 10.0)[0] == pytest.approx([19.0, 14.0], rel=1e-3)
+    gain = step_gain(value, np.ones(1), times, 10.0)
+    assert gain[0] == pytest.approx([5.0, 10.0], rel=1e-3)
 
 
 def test_share_prices():
