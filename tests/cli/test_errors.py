@@ -194,9 +194,10 @@ def test_devices_and_pipes_never_become_files(tmp_path):
 def test_one_run_at_a_time_in_a_folder(tmp_path):
     with output.new_folder(tmp_path / "out"):
         assert "another run is writing into it" in refused(*run_by("fifo", tmp_path))
-        assert not list((tmp_path / "out").iterdir())
+        assert [path.name for path in (tmp_path / "out").iterdir()] == [output.LOCK]
     with output.new_folder(tmp_path / "out"):
         pass
+    assert not list((tmp_path / "out").iterdir())
 
 
 def test_planted_links_under_names_in_the_making_are_not_followed(tmp_path):
