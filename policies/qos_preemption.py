@@ -116,7 +116,7 @@ class QosPreemption(Wrapper):
 
 
 class _After:
-    """Who runs after a decision, those that start last at the end, and what is free beside them.
+    """Jobs that run after a decision, those that start last at the end, and the capacity left beside them.
 
     Parameters
     ----------

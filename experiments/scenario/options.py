@@ -119,7 +119,7 @@ LABEL = re.compile(r"([^\W_][\w.+@() -]*)=(.+)")
 
 
 def labelled(text: str) -> tuple[str, str]:
-    """What tables and pictures call a policy, and the policy: of ``LABEL=POLICY``, else both the text."""
+    """Name of a policy in tables and pictures, and the policy: of ``LABEL=POLICY``, else both the text."""
     found = LABEL.fullmatch(text)
     return (found[1].strip(), found[2]) if found else (text, text)
 

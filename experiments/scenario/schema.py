@@ -108,7 +108,7 @@ class Scenario(FeatureTables):
 
     @property
     def called(self) -> str:
-        """What tables and pictures call its policy."""
+        """Name of its policy in tables and pictures."""
         return self.policy_label or self.policy
 
     @property

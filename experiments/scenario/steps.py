@@ -131,7 +131,7 @@ def durations_on_gpus(setup: Setup) -> Setup:
 
 
 def adapted(setup: Setup) -> Setup:
-    """What [adapt] adds to jobs and machines."""
+    """Jobs and machines with what [adapt] adds to them."""
     from simulator.adaptation import adapt
 
     rules, own, cluster = setup.scenario.adapt, setup.own, setup.cluster
@@ -164,7 +164,7 @@ def oversized(setup: Setup) -> Setup:
 
 
 def sensitivity(setup: Setup) -> Setup:
-    """What CPUs and memory do to each network, where the nodes have a number of them."""
+    """Speeds by CPUs and memory for jobs of a network, where the nodes have a number of them."""
     from simulator.workloads.other_gpus import has_one_duration
     from simulator.workloads.synergy import with_sensitivity
 
@@ -255,7 +255,7 @@ def jobs_with_features(setup: Setup) -> Setup:
 
 
 def requirements(setup: Setup) -> Setup:
-    """Whether the policy can run on these jobs and machines, and notes on what it ignores."""
+    """Check that the policy can run on these jobs and machines; notes on what it ignores."""
     return setup.noted(*requirement_notes(setup))
 
 

@@ -1,4 +1,4 @@
-"""What tenants have used until now, of which the old counts less."""
+"""GPU-time that tenants have used until now; older use counts less."""
 
 from __future__ import annotations
 
