@@ -148,7 +148,7 @@ def sheet(table: pd.DataFrame, task: Task, currency: str = "") -> pd.DataFrame:
                 span = row["rank_lower"], row["rank_upper"]
                 told["rank"] = (
                     f"{row['rank']:g}"
-                    if math.isnan(span[0]) or span[0] == span[1]
+                    if math.isnan(span[0]) or span[0] == row["rank"] == span[1]
                     else f"{row['rank']:g} ({span[0]:g} to {span[1]:g})"
                 )
                 told["CPU time of a decision (ms)"] = f"{1000 * row['cpu_s']:.3g}"

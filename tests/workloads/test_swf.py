@@ -27,6 +27,15 @@ def test_swf_by_hand(tmp_path, held):
     assert work.notes == (f"{path}: 1 jobs have no duration, left out (the first in line 5)",)
 
 
+@pytest.mark.parametrize(
+    ("held", "asked", "gpus"), [(4, 8, 4), (8, 4, 8), (4, -1, 4), (-1, 8, 8), (0, 8, 8)]
+)
+def test_processors_that_were_held_before_those_that_were_asked_for(tmp_path, held, asked, gpus):
+    path = tmp_path / "log.swf"
+    path.write_text(f"1 0 0 60 {held} -1 -1 {asked} 60 -1 1 7 1 -1 2 -1 -1 -1\n")
+    assert SwfJobs(path=path).read().num_gpus.tolist() == [gpus]
+
+
 def test_a_checkpointed_job_counts_once(tmp_path):
     path = tmp_path / "log.swf"
     path.write_text(
