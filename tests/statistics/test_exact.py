@@ -15,6 +15,7 @@ from simulator.statistics import (
     Streams,
     batch_means,
     bootstrap_interval,
+    differences,
     mean_of_skewed,
     mser5,
     paired_difference,
@@ -25,6 +26,7 @@ from simulator.statistics import (
     replicate,
     replicate_until_precise,
     replications_needed,
+    skewness,
     student,
 )
 
@@ -63,6 +65,32 @@ def test_student_is_scipys_interval(size, level):
     theirs = stats.t.interval(level, size - 1, x.mean(), stats.sem(x))
     assert ends(ours) == pytest.approx(theirs, rel=1e-12)
     assert (ours.mean, ours.n, ours.level) == (pytest.approx(x.mean()), size, level)
+
+
+def test_the_correction_for_skewness_goes_with_the_root_of_the_count():
+    """1, 1, 1, 5: mean 2, standard error 1, skewness 2, so b = 2 / (6 * 2); t(0.975; 3) = 3.182446.
+
+    The ends are 2 - 3 (cbrt(1 + t - 1/6) - 1) and 2 - 3 (cbrt(1 - t - 1/6) - 1).
+    """
+    found, t = mean_of_skewed([1.0, 1.0, 1.0, 5.0]), 3.182446305284263
+    assert skewness(np.array([1.0, 1.0, 1.0, 5.0])) == pytest.approx(2.0)
+    expected = [2 - 3 * (float(np.cbrt(1 + sign * t - 1 / 6)) - 1) for sign in (1, -1)]
+    assert ends(found) == pytest.approx(expected)
+    assert (found.mean, found.n, found.level) == (2.0, 4, 0.95)
+    mirrored = mean_of_skewed([-1.0, -1.0, -1.0, -5.0])
+    assert ends(mirrored) == pytest.approx((-expected[1], -expected[0]))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "apart"),
+    [
+        (3.0, 1.0, 2.0), (1.0, 3.0, -2.0), (1e-3, 0.0, 1e-3), (5e-4, 1e-4, 4e-4), (1e-12, 0.0, 1e-12), (0.0, 0.0, 0.0),
+        (1e9, 1e9 + 1, -1.0), (1e9, 1e9 * (1 + 1e-14), 0.0), (1.0, 1.0 + 1e-6, -1e-6),
+    ],
+)  # fmt: skip
+def test_a_difference_is_0_where_it_is_rounding_alone(a, b, apart):
+    """Relative to the numbers, whatever their size."""
+    assert differences([a], [b]).tolist() == pytest.approx([apart], rel=1e-6, abs=0.0)
 
 
 def test_one_observation_has_a_mean_and_no_interval():
