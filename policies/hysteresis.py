@@ -37,6 +37,7 @@ from simulator.model import tolerances
 from simulator.model.cluster import proportional_share
 from simulator.model.contract import FIXED, Decision, Placement, Policy, View
 from simulator.model.feasibility import fits, placements_of
+from simulator.model.places import Places
 from simulator.model.ranks import less, ranked
 from simulator.model.workload import ELASTIC
 
@@ -54,7 +55,7 @@ class Group:
     starts: list[int] = field(default_factory=list)
 
 
-@register("@hysteresis", requires=("nodes",))
+@register("@hysteresis", requires=("nodes",), places=True)
 class Hysteresis(Wrapper):
     """A policy whose moves are carried out only where they pay.
 
@@ -166,19 +167,22 @@ def _carried_out(
 def fill(
     shares: dict[int, Shares], capacity: RemainingCapacity, nodes: Sequence[int], view: View
 ) -> None:
-    """Start jobs of fixed demand on nodes where they fit, the least remaining time first."""
+    """Start jobs of fixed demand on one node where they fit and may be, the least remaining time first."""
     cluster = view.cluster
     fixed = cluster.node_type_of
     if fixed is None:
         return
+    places = Places(view.workload, cluster) if view.workload.has_places else None
     kinds = {fixed[n]: n for n in reversed(nodes)}
     found: list[tuple[int, Shares]] = []
     times_s: list[float] = []
     for job in sorted(view.waiting):
         gpus = view.workload.num_gpus.item(job)
-        if job in shares or gpus == ELASTIC:
+        if job in shares or gpus == ELASTIC or (places is not None and places.nodes[job] > 1):
             continue
         for v, node in kinds.items():
+            if places is not None and not places.allows(job, v):
+                continue
             wanted = (Placement(job, node, gpus, FIXED, *_proportional_share(job, gpus, v, view)),)
             time_s = view.time_s_of(job, wanted)
             if gpus <= cluster.node_types[v].gpus and time_s < math.inf:

@@ -251,6 +251,18 @@ def test_rounds_shorter_than_the_delay_end():
     assert np.isfinite(result.completion_s).all()
 
 
+def test_who_takes_the_place_of_a_move_lies_where_it_asks_to():
+    """At 1 s SRPT would stop j0 for j2, which saves too little. Two GPUs are left, for j5: j3 wants type B, and j4 two nodes."""
+    types = (NodeType("a", "A", 4), NodeType("b", "B", 4))
+    jobs = fixed([0, 0, 1, 1, 1, 1], [100, 300, 95, 400, 500, 600], [2, 4, 4, 1, 2, 1],
+                 gpu_types=["A", "B", "A", "B", "", "A"], num_nodes=[0, 0, 0, 0, 2, 0])  # fmt: skip
+    cluster = Cluster(types, 2, node_type_of=(0, 1))
+    result = simulate(jobs, cluster, make_policy("srpt@hysteresis"), features=[Delays.of(20.0)])
+    assert result.first_start_s[[0, 1, 5]].tolist() == [0, 0, 1]
+    assert {s.node for s in result.schedule if s.job == 3} == {1}
+    assert {s.node for s in result.schedule if s.job == 4} == {0, 1}
+
+
 def test_a_pool_has_room_for_more_than_is_rented():
     curves = SpeedupCurve(np.ones(2), np.zeros(2, dtype=np.int64), [Power(0.5)])
     two = Workload(["a", "b"], np.array([0.0, 0.5]), curves)
