@@ -142,7 +142,14 @@ class SharePolicy:
     def _received_s(self, view: View, job: int) -> float:
         """Seconds that a job worked in the round that is over."""
         worked_s: float | None = view.rounds.received_s(job) if hasattr(view, "rounds") else None
-        return min(view.now_s - self._begin_s, self.rules.round_s) if worked_s is None else worked_s
+        if worked_s is not None:
+            return worked_s
+        since_s = view.states.held_since_s[job]
+        if job in view.running:
+            worked_s = view.now_s - max(self._begin_s, since_s)
+        else:  # until it ended, or its node failed
+            worked_s = max(0.0, since_s - self._begin_s)
+        return min(worked_s, self.rules.round_s)
 
     def _begin(self, view: View) -> ShareRounds:
         """The rounds, at the first decision."""

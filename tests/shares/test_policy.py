@@ -224,3 +224,29 @@ def test_a_job_runs_where_its_planned_rounds_are_all_that_are_left():
         chosen.append({each.unit for each in policy.choose(rounds)})
         policy._runs = dict.fromkeys(chosen[-1], 0)
     assert chosen == [{0, 1}, {0, 1}, {0, 1}, {0, 2}, {1, 2}]
+
+
+def test_a_job_has_received_what_it_held_until_its_node_failed(monkeypatch):
+    """In rounds of 360 s a node is away from 500 s on for 100 s, again and again: no round counts in full that was not."""
+    told: list[tuple[int, float]] = []
+    received = ShareRounds.received
+
+    def noted(self, unit, gpu_type, seconds):
+        told.append((unit, seconds))
+        received(self, unit, gpu_type, seconds)
+
+    monkeypatch.setattr(ShareRounds, "received", noted)
+    rng = np.random.default_rng(3)
+    jobs = workload(rng.uniform(1500, 3000, 6), rng.integers(1, 4, 6))
+    away = Failures([Outages(Deterministic(500.0), Deterministic(100.0), [(0,)])])
+    policy = make_policy("gandiva-fair", round_s=360.0)
+    result = simulate(jobs, cluster(2, 4), policy, features=[away])
+    held_s = [0.0] * 6
+    for job, start_s, end_s in {(s.job, s.start_s, s.end_s) for s in result.schedule}:
+        held_s[job] += end_s - start_s
+    others = np.flatnonzero(
+        result.completion_s < result.end_s
+    ).tolist()  # nobody asks after the end
+    assert len(others) >= 4
+    for job in others:
+        assert sum(s for unit, s in told if unit == job) == pytest.approx(held_s[job])
