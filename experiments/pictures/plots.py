@@ -302,10 +302,7 @@ def draw_estimates(ax: Axes, x: Any, y: Any, **options: Any) -> None:
         name: np.asarray(options.pop(name), float) for name in ("xerr", "yerr") if name in options
     }
     known = {name: np.maximum(ends, 0.0) for name, ends in bars.items() if np.isfinite(ends).any()}
-    if known:
-        ax.errorbar(x, y, capsize=2.5, **known, **options)
-    else:
-        ax.plot(x, y, **options)
+    ax.errorbar(x, y, capsize=2.5, **known, **options)
 
 
 def paper_line(ax: Axes, value: float, label: str) -> None:

@@ -49,4 +49,5 @@ def test_there_is_an_interval_only_of_several_runs(numbers):
     lines = dict(pictures_of(over("nodes", [2, 4], values)))["lines"]
     for figure in (forest, lines):
         bars = [hasattr(handle, "get_segments") for handle in figure.legends[0].legend_handles]
-        assert (any(bars), bool(figure.axes[0].containers)) == ((len(numbers) > 1,) * 2)
+        drawn = [c.has_xerr or c.has_yerr for c in figure.axes[0].containers]
+        assert (any(bars), any(drawn)) == ((len(numbers) > 1,) * 2)

@@ -185,7 +185,7 @@ def test_of_a_sweep_the_chart_asks_which_run(tmp_path):
         'workload = { kind = "hierarchical", num_nodes = 2, jobs_per_node = 2 }\n'
     )
     swept(file, tmp_path / "out")
-    with pytest.raises(InputError, match="a sweep, 4 runs to choose from; which one") as error:
+    with pytest.raises(InputError, match="out: 4 runs to choose from; which one") as error:
         g.gantt(tmp_path / "out")
     assert "For example --where policy=fifo --where seed=0" in str(error.value)
     with pytest.raises(InputError, match="no run has these labels"):
