@@ -360,9 +360,9 @@ def test_the_picture(tmp_path):
     (ax,) = answer([("a", 0.4, NONE, NONE, 0.0)], None, "policy", least).picture().axes
     assert ax.get_xlabel() == "policy"
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert texts == ["estimate of one run", "target: at least 50 %"]
+    assert texts == ["target: at least 50 %", "estimate of one run"]
     (ax,) = answer([("a", 1.0, NONE, NONE, 1.0)], "a", "policy").picture().axes
-    assert ax.get_legend().get_texts()[-1].get_text() == "a"
+    assert ax.get_legend().get_texts()[-2].get_text() == "a"
     (ax,) = answer([(1.0, 2.0, NONE, NONE, 1.0)], 1.0, "price", COST).picture().axes
     assert ax.get_xlabel() == "EUR an hour and node"
     told = write_size(found, tmp_path / "new" / "o")
