@@ -43,6 +43,7 @@ def done(elsewhere, *words):
 
 
 def test_from_a_scenario_to_a_picture(elsewhere, tmp_path):
+    """The three commands of docs/classroom.md, in a lab room."""
     done(elsewhere, "new", "scenario", "mine.toml")
     done(elsewhere, "run", "mine.toml", "--out", "out")
     done(elsewhere, "show", "gantt", "out")
