@@ -73,7 +73,7 @@ class Reservations:
         self._view, self._names = view, ("gpus", *cluster.limited_resources)
         self._row = {n: row for row, n in enumerate(view.nodes.tolist())}
         self._nodes: list[FloatArray] = []
-        self._places = Places(view.workload, cluster) if view.workload.has_places else None
+        self._places = Places(view.rows, cluster) if view.workload.has_places else None
         if cluster.limited_resources or self._places is not None:
             self._all = np.array(
                 [[getattr(cluster.type_of[n], r) for r in self._names] for n in self._row],

@@ -43,7 +43,7 @@ class FreeCapacity:
         self._last_first = last_first
         self._largest = cluster.max_gpus_per_node
         self._beside = [_Resource(view, name) for name in cluster.limited_resources]
-        self._places = Places(view.workload, cluster) if view.workload.has_places else None
+        self._places = Places(view.rows, cluster) if view.workload.has_places else None
         self._type_of = cluster.node_type_of
         self._changes: Changes | None = None
         self._mark = -1
@@ -177,7 +177,7 @@ class _Resource:
 
     def __init__(self, view: View, name: str) -> None:
         self.name = name
-        self._stated = view.workload.num_cpus if name == "cpus" else view.workload.memory_gb
+        self._stated = view.rows.num_cpus if name == "cpus" else view.rows.memory_gb
         self.free: dict[int, float] = {}
         self._node: dict[int, tuple[float, float]] = {}
         """Capacity of each node, and its part a GPU; 0 where there is no limit."""

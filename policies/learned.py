@@ -30,16 +30,18 @@ SCALE = math.log1p(DAY_S)
 def features(view: View, jobs: list[int]) -> FloatArray:
     """``(n, F)`` features of waiting jobs; a job of fixed demand knows its duration."""
     index = np.array(jobs, dtype=np.int64)
-    duration_s, (gpus, duration, work, one) = _constant(view, index)
+    duration_s, (gpus, duration, work, one) = _constant(view, view.workload, index)
     wait, weight = _wait(view, index), _weight(view, index, float(view.weight_per_s.max()))
     slack = _slack(view, index, duration_s)
     return np.column_stack([gpus, duration, work, wait, slack, weight, one])
 
 
-def _constant(view: View, jobs: IntArray | slice) -> tuple[FloatArray, list[FloatArray]]:
+def _constant(
+    view: View, workload: Workload, jobs: IntArray | slice
+) -> tuple[FloatArray, list[FloatArray]]:
     """Durations of jobs, and the features that time does not change: GPUs, duration, work, one."""
-    gpus = view.workload.num_gpus[jobs].astype(np.float64)
-    work_gpu_s = view.workload.performance.work_gpu_s(view.cluster)[jobs]
+    gpus = workload.num_gpus[jobs].astype(np.float64)
+    work_gpu_s = workload.performance.work_gpu_s(view.cluster)[jobs]
     duration_s = work_gpu_s / gpus
     columns = [
         gpus / view.cluster.max_gpus_per_node,
@@ -97,7 +99,7 @@ class LinearScore:
             return NO_CHANGE
         if view.workload is not self._workload:  # the first decision of a simulation
             self._workload = view.workload
-            self._duration_s, (gpus, duration, work, one) = _constant(view, slice(None))
+            self._duration_s, (gpus, duration, work, one) = _constant(view, view.rows, slice(None))
             weight = self._weight_of
             self._constant = gpus * weight["gpus"] + duration * weight["duration"]
             self._constant += work * weight["work"] + one * weight["one"]

@@ -75,15 +75,15 @@ class Multifactor:
         self, view: View, jobs: np.ndarray[tuple[int, ...], np.dtype[np.int64]]
     ) -> FloatArray:
         """``(n,)`` priorities of jobs now."""
-        workload = view.workload
         if not self._factors:
-            size = workload.num_gpus / view.cluster.total_gpus
+            rows = view.rows
+            size = rows.num_gpus / view.cluster.total_gpus
             self._factors = {
                 "size": 1 - size if self.favor_small else size,
-                "qos": _relative(workload.qos, self._of_qos),
-                "partition": _relative(workload.vc, self._of_partition),
+                "qos": _relative(rows.qos, self._of_qos),
+                "partition": _relative(rows.vc, self._of_partition),
             }
-        age = np.minimum((view.now_s - workload.submit_s[jobs]) / self.max_age_s, 1)
+        age = np.minimum((view.now_s - view.workload.submit_s[jobs]) / self.max_age_s, 1)
         found = self.weight_age * age
         if self.weight_fairshare:
             found = (

@@ -248,6 +248,7 @@ def _result(
         server_response_s=np.array(server.response_s if server else []),
         streamed_to=folder,
         left=left,
+        informed=simulation.informed,
         parts={name: part for name, part in records.items() if part is not None},
         extra=tuple(data for feature in features for data in feature.columns()),
     )

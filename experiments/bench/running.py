@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.bench.check import Checked, check_schedule, rules_of
+from experiments.bench.future import looks_ahead
 from experiments.bench.task import official_seeds, scenario_of_task, task_of
 from experiments.comparison.comparing import compare_scenario
 from experiments.comparison.plan import Plan
@@ -117,32 +118,6 @@ def _claimed(path: Path) -> dict[str, Any]:
     from experiments.scenario.reading import read_run_json
 
     return read_run_json(path, MOST_CONFIG_BYTES) if path.exists() else {}
-
-
-def looks_ahead(scenario: Scenario) -> str:
-    """Where a policy's decisions depend on jobs that are not submitted yet; empty where they do not.
-
-    The last tenth of the jobs is taken away. Until the first of them is submitted, the schedule has to be the same to the last
-    digit.
-    """
-    from experiments.scenario.build import build
-    from experiments.scenario.run import run
-
-    workload, cluster = build(scenario)
-    kept = max(1, len(workload) * 9 // 10)
-    until_s = float(workload.submit_s[kept]) if kept < len(workload) else 0.0
-    whole, fewer = (
-        run(scenario, built=(jobs, cluster)).schedule_table()
-        for jobs in (workload, workload.head(kept))
-    )
-    a, b = (
-        table[table["start_s"] < until_s].assign(end_s=table["end_s"].clip(upper=until_s))
-        for table in (whole, fewer)
-    )
-    a, b = (t.sort_values(["start_s", "job_id", "node"]).reset_index(drop=True) for t in (a, b))
-    if a.equals(b):
-        return ""
-    return f"with other jobs after {until_s:.9g} s it decides otherwise before"
 
 
 def checked_policy(

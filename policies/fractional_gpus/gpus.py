@@ -11,7 +11,6 @@ from policies.registration import register
 from simulator.arguments import one_of, part
 from simulator.errors import InputError
 from simulator.features.colocation.mig import PROFILES, best_start, mask_of, profile_for
-from simulator.model.cluster import IntArray
 from simulator.model.contract import FIXED, NO_CHANGE, Decision, Placement, View
 from simulator.model.feasibility import fits
 from simulator.model.fractional import SharedDuration
@@ -66,8 +65,8 @@ class OnGpus:
     def _begin(self, view: View) -> None:
         if view.cluster.is_configurable or view.cluster.is_pool:
             raise InputError(f"{self.name}: expected nodes of fixed types")
-        performance = view.workload.performance
-        whole = np.ones(len(view.workload))
+        performance = view.rows.performance
+        whole = np.ones(len(view.rows))
         self._part = performance.part if isinstance(performance, SharedDuration) else whole
         own = view.cluster.nodes_of(view.controller).tolist()
         self._gpus = {n: int(view.cluster.type_of[n].gpus) for n in own}
@@ -225,10 +224,13 @@ class Slices(OnGpus):
 
     def _begin(self, view: View) -> None:
         super()._begin(view)
-        given = view.colocation.spec.profile if hasattr(view, "colocation") else None
-        own = [profile_for(p) for p in self._part.tolist()] if given is None else given
-        self._profile: IntArray = np.asarray(own, dtype=np.int64)
+        self._of_part = {p: profile_for(p) for p in set(self._part.tolist())}
         self._masks: dict[int, tuple[Gpu, int]] = {}
+
+    def _profile(self, view: View, job: int) -> int:
+        """Index of the job's profile: as the cluster has it, else by its part."""
+        given = view.colocation.spec.profile if hasattr(view, "colocation") else None
+        return self._of_part[float(self._part[job])] if given is None else int(given[job])
 
     def _leave(self, job: int) -> None:
         super()._leave(job)
@@ -240,7 +242,7 @@ class Slices(OnGpus):
 
     def _join(self, view: View, job: int, node: int, gpus: tuple[int, ...]) -> None:
         super()._join(view, job, node, gpus)
-        k = int(self._profile[job])
+        k = self._profile(view, job)
         if k == len(PROFILES) - 1:
             return
         place = node, gpus[0]
@@ -257,7 +259,7 @@ class Slices(OnGpus):
         return taken
 
     def _gpu_for(self, view: View, job: int) -> tuple[int, tuple[int, ...]] | None:
-        k = int(self._profile[job])
+        k = self._profile(view, job)
         if k == len(PROFILES) - 1:
             return self._empty(view, job, 1)
         taken = self._taken()

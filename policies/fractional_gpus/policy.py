@@ -9,6 +9,7 @@ import numpy as np
 
 from policies.fractional_gpus.gpus import runs_at
 from policies.fractional_gpus.state import (
+    FGD,
     RANDOM,
     RULES,
     STEPS,
@@ -46,7 +47,8 @@ class SharedFirstCome:
 
     Parameters
     ----------
-    rule : where each job goes: random, dot-product, clustering, packing, best-fit, fgd.
+    rule : where each job goes: random, dot-product, clustering, packing, best-fit, fgd. The last one is informed: it knows
+        which demands are typical of all jobs.
     backfill : go on past a job that does not fit.
     """
 
@@ -95,10 +97,13 @@ class SharedFirstCome:
 
         if view.cluster.node_type_of is None or view.cluster.is_pool:
             raise InputError("shared: expected nodes of fixed types")
-        demands, machines = _demands(view.workload), _machines(view.cluster)
-        self._part = _parts(view.workload)
+        # What is typical is that of all jobs, as in the released simulator of FGD.
+        knows = self._rule == FGD or _are_alike(_parts(view.rows))
+        jobs = view.all_jobs if knows else view.rows
+        demands, machines = _demands(jobs), _machines(view.cluster)
+        self._part = _parts(jobs)
         if hasattr(view, "colocation"):
-            demands = _with_memory(demands, view.colocation.spec)
+            demands = _with_memory(demands, view.rows_of(view.colocation.spec))
         self._has_cpus = "cpus" in view.cluster.limited_resources
         if not self._has_cpus:
             demands = replace(demands, cpu_milli=demands.cpu_milli * 0)
@@ -182,6 +187,18 @@ def _parts(workload: Workload) -> FloatArray:
     return np.ones(len(workload))
 
 
+def _as_many_as_it_holds(part: float) -> int:
+    """Thousandths of a GPU that let as many jobs share it as it holds: three thirds."""
+    return max(1, WHOLE_GPU // int(1 / part + 1e-9))
+
+
+def _are_alike(part: FloatArray) -> bool:
+    """Whether all jobs of parts have the same, one that is not in whole thousandths: no other one will come beside it."""
+    least, parts = float(part.min()), part[part < 1]
+    rounded = math.ceil(least * WHOLE_GPU - UNITS)
+    return bool(len(parts) and (parts == least).all() and _as_many_as_it_holds(least) < rounded)
+
+
 def _demands(workload: Workload) -> Demands:
     """Demands of the jobs, in whole thousandths and bytes, rounded up.
 
@@ -189,9 +206,8 @@ def _demands(workload: Workload) -> Demands:
     """
     part = _parts(workload)
     milli = np.maximum(1, np.ceil(part * WHOLE_GPU - UNITS)).astype(np.int64)
-    if len(own := np.unique(part[part < 1])) == 1:  # as many share a GPU as it holds: three thirds
-        most = max(1, WHOLE_GPU // int(1 / own[0] + 1e-9))
-        milli[part < 1] = np.minimum(milli[part < 1], most)
+    if _are_alike(part):
+        milli[part < 1] = _as_many_as_it_holds(part.min())
     cpu = np.ceil(np.nan_to_num(workload.num_cpus) * 1000 - UNITS).astype(np.int64)
     memory = np.ceil(np.nan_to_num(workload.memory_gb) * BYTES - 1e-3).astype(np.int64)
     return Demands(workload.job_id, cpu, memory, workload.num_gpus, milli, workload.gpu_types)

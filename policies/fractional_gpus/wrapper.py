@@ -5,20 +5,24 @@ half of them. Its plan says which jobs are on which node. This module then gives
 node: running jobs keep theirs, others go to the fullest GPU that has room. Where they do not fit so,
 the node is packed anew, largest first, and jobs move. A job that fits in no way goes to another node with room, or
 waits: what is left of several GPUs may be enough in units, and of no use to a job that needs a whole one.
+The units are those of the jobs so far; when one comes whose part is no whole number of them, they become smaller, and the
+policy begins anew.
 Elastic jobs choose no parts: their time on a part depends on jobs that come later, which no table of times says.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from policies.registration import Wrapper, register
 from simulator.errors import InputError
-from simulator.model.cluster import IntArray, NodeType
+from simulator.model.cluster import FloatArray, IntArray, NodeType
 from simulator.model.contract import FIXED, NO_CHANGE, Decision, Placement, Policy, View
 from simulator.model.feasibility import fits
 from simulator.model.fractional import SharedDuration
@@ -67,18 +71,23 @@ class FractionalGpus(Wrapper):
                 "family, milp, or ORDERING+proportional, +greedy, +tune; for a queue on parts take 'shared' or "
                 "'complementary'"
             )
+        self._fresh = policy
         self._workload: Workload | None = None
+        self._until = 0
+        self._rows: Workload
         self._in_units: Workload
 
     def decide(self, view: View) -> Decision:
         """The policy's own plan, with a GPU for each job."""
-        if self._workload is not view.workload:
+        if self._workload is not view.workload or len(view.workload) > self._until:
             self._begin(view)
         if (
             self._in_units.due_s[view.jobs] != view.due_s
         ).any():  # admission control took some away
-            due_s, weight_per_s = view.workload.due_s, view.workload.weight_per_s
-            self._in_units = replace(self._in_units, due_s=due_s, weight_per_s=weight_per_s)
+            for name in ("due_s", "weight_per_s"):
+                column = getattr(self._rows, name)
+                column.flags.writeable = True
+                column[:] = getattr(view.rows, name)
         decision = self.policy.decide(self._seen(view))
         if decision is NO_CHANGE:
             return NO_CHANGE
@@ -93,7 +102,7 @@ class FractionalGpus(Wrapper):
 
     def _begin(self, view: View) -> None:
         """Read the scenario: how many units, and what each job asks for."""
-        cluster, workload = view.cluster, view.workload
+        cluster, workload = view.cluster, view.rows
         if hasattr(view, "colocation") and view.colocation.spec.profile is not None:
             raise InputError(f"{self.name}: the GPUs are sliced, expected the policy 'slices'")
         performance = workload.performance
@@ -107,17 +116,23 @@ class FractionalGpus(Wrapper):
         self._part = part.tolist()
         held = part * workload.num_gpus  # GPUs of each job while it runs
         if hasattr(view, "colocation") and np.isfinite(view.colocation.spec.gpu_memory_gb):
-            of_memory = view.colocation.spec.memory_gb / view.colocation.spec.gpu_memory_gb
-            part = np.maximum(part, of_memory)
-        self._each = _units_of_a_gpu(part)
+            spec = view.rows_of(view.colocation.spec)
+            part = np.maximum(part, spec.memory_gb / spec.gpu_memory_gb)
+        come = len(view.workload)
+        self._each = _units_of_a_gpu(part[:come])
+        others = np.flatnonzero(~_are_whole(part[come:], self._each))
+        last = len(others) and self._each < MOST_UNITS
+        self._until = come + int(others[0]) if last else len(part)
         own = np.ceil(part * self._each - UNITS).astype(np.int64) * workload.num_gpus
         self._units: list[int] = np.maximum(own, 1).tolist()
         self._units_per_gpu: list[float] = (np.maximum(own, 1) / held).tolist()
-        self._in_units = _in_units(workload, np.array(self._units))
+        self._rows = _in_units(workload, np.array(self._units))
+        self._in_units = view.so_far(self._rows)
         types = tuple(_divided(t, self._each) for t in cluster.node_types)
         self._cluster = replace(cluster, node_types=types)
         self._gpus = [int(cluster.node_types[v].gpus) for v in cluster.node_type_of]
-        self._workload = workload
+        self._workload = view.workload
+        self.policy = copy.deepcopy(self._fresh)
 
     def _seen(self, view: View) -> View:
         """The view of the policy, counted in units."""
@@ -131,6 +146,7 @@ class FractionalGpus(Wrapper):
         free.flags.writeable = False
         return view.showing(
             workload=self._in_units,
+            rows=self._rows,
             cluster=self._cluster,
             jobs=_StatesInUnits(view.states, self._units_per_gpu),
             running={
@@ -246,12 +262,15 @@ class FractionalGpus(Wrapper):
         return found
 
 
-def _units_of_a_gpu(part: np.ndarray[Any, np.dtype[np.float64]]) -> int:
+def _units_of_a_gpu(part: FloatArray) -> int:
     """The fewest units of which each part is a whole number; `MOST_UNITS` where there are none."""
-    for units in range(1, MOST_UNITS + 1):
-        if (np.abs(part * units - np.round(part * units)) < UNITS).all():
-            return units
-    return MOST_UNITS
+    each = (units for units in range(1, MOST_UNITS + 1) if _are_whole(part, units).all())
+    return next(each, MOST_UNITS)
+
+
+def _are_whole(part: FloatArray, units: int) -> npt.NDArray[np.bool_]:
+    """Whether each part is a whole number of units."""
+    return np.asarray(np.abs(part * units - np.round(part * units)) < UNITS)
 
 
 def _in_units(workload: Workload, units: IntArray) -> Workload:

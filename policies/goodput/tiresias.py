@@ -10,6 +10,7 @@ from __future__ import annotations
 from policies.goodput.emptiest_nodes import can_run, capacities, nodes_of, place_beside, placements
 from policies.registration import register
 from policies.waiting import Order
+from simulator.arguments import MOST_JOBS
 from simulator.errors import InputError
 from simulator.model.contract import Decision, View
 from simulator.model.tolerances import EQUAL
@@ -66,4 +67,4 @@ class Tiresias:
 
     def _number(self, view: View, job: int) -> float:
         """The second queue after the first, which is in order of submission."""
-        return len(view.workload) + self._demoted[job] if job in self._demoted else job
+        return MOST_JOBS + self._demoted[job] if job in self._demoted else job

@@ -37,7 +37,7 @@ class Held:
         changed, self._mark = changes.since(self._mark if changes is self._changes else -1)
         self._changes = changes
         if changed is None:
-            nowhere = array("q", [NOWHERE]) * len(view.workload)
+            nowhere = array("q", [NOWHERE]) * len(view.rows)
             self.node, self.gpus, self.node_type = nowhere, nowhere[:], nowhere[:]
             self.fixed = np.array(view.cluster.node_type_of or (), dtype=np.int64)
             jobs_on.clear()

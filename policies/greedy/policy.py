@@ -19,6 +19,7 @@ from policies.greedy.problem import (
     has_same_types,
     machines_of,
     profile_of,
+    same_families_until,
     settings_of,
 )
 from policies.registration import register
@@ -34,13 +35,14 @@ if TYPE_CHECKING:
 
 
 class _Scenario(NamedTuple):
-    """Data that the policy prepared for a scenario."""
+    """Data that the policy prepared for a scenario; ``until`` so many jobs have come."""
 
     workload: Workload
     cluster: Cluster
     nodes: IntArray
     machines: Machines
     profile: Profile
+    until: int
 
 
 @register("greedy", requires=("nodes", "one-node", "objective"), paper="thesis of L. M. Kiros")
@@ -163,24 +165,30 @@ class GreedyPolicy:
             or known.workload is not view.workload
             or known.cluster is not view.cluster
         ):
-            everyone = np.arange(len(view.workload), dtype=np.int64)
-            times_s = view.workload.performance.table_s(everyone, view.cluster)
-            require_configurations(self.name, times_s, view.workload, view.cluster)
+            everyone = np.arange(len(view.rows), dtype=np.int64)
+            times_s = view.rows.performance.table_s(everyone, view.cluster)
+            require_configurations(self.name, times_s, view.rows, view.cluster)
             known = None
-        elif known.nodes is view.nodes:
+        elif known.nodes is view.nodes and len(view.workload) <= known.until:
             return known
-        else:  # some went or came back
+        else:  # some went or came back, or a job came that needs a type of VM by itself
             times_s = known.profile.times_s
         cost_of = cast(CostOf | Literal["size"], self.chosen()["cost_of"])
-        machines, price = machines_of(view.cluster, view.nodes, cost_of, times_s)
+        come = len(view.workload)
+        machines, price = machines_of(view.cluster, view.nodes, cost_of, times_s[:come])
         if known is not None and has_same_types(machines, known.machines):
             profile = known.profile
         else:
             # Released: of several times of one configuration it chooses by the shortest.
-            shortest_s = view.workload.performance.shortest_s if self.released else None
+            shortest_s = view.rows.performance.shortest_s if self.released else None
             profile = profile_of(times_s, machines, price, shortest_s, self.released)
         known = self._scenario = _Scenario(
-            view.workload, view.cluster, view.nodes, machines, profile
+            view.workload,
+            view.cluster,
+            view.nodes,
+            machines,
+            profile,
+            same_families_until(view.cluster, times_s, come),
         )
         return known
 

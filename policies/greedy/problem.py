@@ -203,7 +203,7 @@ def machines_of(
     ----------
     cost_of : "share" or "node", see `policies.selection`; "size": as released, a configuration of
         each size of a VM, at the price of that whole size.
-    times_s : ``(J, V, G + 1)`` of the jobs that will come, by which types are kept apart that are
+    times_s : ``(n, V, G + 1)`` of the jobs that have come, by which types are kept apart that are
         all that some job can run on.
 
     Raises `InputError` for a rental pool, which has no nodes to choose from.
@@ -216,7 +216,7 @@ def machines_of(
     gpus = np.array([int(t.gpus) for t in types], dtype=np.int64)
     price = node_price_per_hour(cluster) / SECONDS_PER_HOUR
     if cluster.node_type_of is None:
-        family = _families_of_sizes([t.gpu_type for t in types], gpus, price, times_s)
+        family = _families_of_sizes(cluster, times_s)
         count = np.full(int(family.max()) + 1, len(nodes), dtype=np.int64)
     else:
         family = np.arange(len(types), dtype=np.int64)
@@ -264,25 +264,46 @@ def _opens_as(by_size: list[int], gpus: IntArray) -> int:
     return next(v for v in by_size if gpus[v] == gpus[by_size[-1]])
 
 
-def _families_of_sizes(
-    names: list[str], gpus: IntArray, price: FloatArray, times_s: FloatArray | None
-) -> IntArray:
+def _families_of_sizes(cluster: Cluster, times_s: FloatArray | None) -> IntArray:
     """``(V,)`` family of each VM type: its GPU type, or itself.
 
     A family opens as its largest type. A smaller one on which a job has a time that it has not
     on the largest would never open for that job, so it becomes a family of its own.
     """
-    kinds = [(name, -1) for name in names]
+    kinds = [(t.gpu_type, -1) for t in cluster.node_types]
     if times_s is not None:
-        runs = np.logical_or.reduce(np.isfinite(times_s), axis=2)
-        for name in dict.fromkeys(names):
-            members = np.array([v for v, other in enumerate(names) if other == name])
-            largest = _opens_as(_by_size(members, gpus, price), gpus)
-            for v in members.tolist():
-                if (runs[:, v] & ~runs[:, largest]).any():
-                    kinds[v] = (name, v)
+        for v in np.flatnonzero(_needs_itself(cluster, times_s).any(axis=0)).tolist():
+            kinds[v] = (kinds[v][0], v)
     order = list(dict.fromkeys(kinds))
     return np.array([order.index(kind) for kind in kinds], dtype=np.int64)
+
+
+def _needs_itself(cluster: Cluster, times_s: FloatArray) -> npt.NDArray[np.bool_]:
+    """``(n, V)`` whether a job has a time on a VM type, and none on the largest type of its GPU type."""
+    names = [t.gpu_type for t in cluster.node_types]
+    gpus = np.array([int(t.gpus) for t in cluster.node_types], dtype=np.int64)
+    price = node_price_per_hour(cluster)
+    runs = np.logical_or.reduce(np.isfinite(times_s), axis=2)
+    largest = []
+    for name in names:
+        members = np.array([v for v, other in enumerate(names) if other == name])
+        largest.append(_opens_as(_by_size(members, gpus, price), gpus))
+    return np.asarray(runs & ~runs[:, largest])
+
+
+def same_families_until(cluster: Cluster, times_s: FloatArray, count: int) -> int:
+    """How many jobs have come when the machines of the first ``count`` jobs are no longer those of all that have come.
+
+    Parameters
+    ----------
+    times_s : ``(J, V, G + 1)`` of all jobs.
+    """
+    if cluster.node_type_of is None:
+        needs = _needs_itself(cluster, times_s)
+        more = (needs[count:] & ~needs[:count].any(axis=0)).any(axis=1)
+        if more.any():
+            return count + int(more.argmax())
+    return len(times_s)
 
 
 def profile_of(

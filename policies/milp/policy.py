@@ -71,9 +71,9 @@ class MilpPolicy:
         """Plan all nodes of this controller anew."""
         instance = instance_of(view, self.rho, self.mu, self.horizon_s)
         if self._checked is not view.workload:
-            everyone = np.arange(len(view.workload), dtype=np.int64)
-            times_s = view.workload.performance.table_s(everyone, view.cluster)
-            require_configurations(self.name, times_s, view.workload, view.cluster)
+            everyone = np.arange(len(view.rows), dtype=np.int64)
+            times_s = view.rows.performance.table_s(everyone, view.cluster)
+            require_configurations(self.name, times_s, view.rows, view.cluster)
             self._checked = view.workload
         solver = cast(SolverName, self.solver)
         answer = decide(instance, self.formulation, solver, self._options, self.start)

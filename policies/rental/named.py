@@ -1,9 +1,9 @@
 """Rental policies by name: what they need beside their options they take from the workload.
 
 A rental policy is planned for long-run rates: how often jobs of each speed-up curve come, how much
-work they bring. Here these are the generator's where it states them, else those of the whole
-workload. So the policy knows the law of the jobs, not one job's arrival. The budget is stated, or a
-multiple of the load.
+work they bring. Here these are the generator's where it states them, else those of all jobs, those
+to come too: then the policy is informed. So it knows the law of the jobs, not one job's arrival. The budget
+is stated, or a multiple of the load.
 
 Options
 -------
@@ -40,6 +40,8 @@ from simulator.model.workload import Workload
 from simulator.workloads.job_types import JobType
 from simulator.workloads.reshaping import concave
 
+Types = Callable[[], list[JobType]]
+
 
 @dataclass
 class Planned:
@@ -47,13 +49,13 @@ class Planned:
 
     Attributes
     ----------
-    make : from the workload and a number of GPUs.
+    make : from what makes the types of the jobs, and a number of GPUs.
     gpus : budget, or GPUs that are always rented; 0: ``over_load`` times the load.
     over_load : budget over the load of the whole workload, above 1.
     """
 
     name: str
-    make: Callable[[Workload, float], Any]
+    make: Callable[[Types, float], Any]
     gpus: float = 0.0
     over_load: float = 1.5
     _policy: Any = field(default=None, init=False, repr=False)
@@ -66,9 +68,13 @@ class Planned:
     def decide(self, view: View) -> Decision:
         """As the policy that was made."""
         if self._policy is None:
-            workload = view.workload
-            budget = self.gpus or self.over_load * sum(t.load for t in job_types(workload))
-            self._policy = self.make(workload, budget)
+
+            def types() -> list[JobType]:
+                states_it = getattr(view.workload.performance, "long_run", None) is not None
+                return job_types(view.workload if states_it else view.all_jobs)
+
+            budget = self.gpus or self.over_load * sum(t.load for t in types())
+            self._policy = self.make(types, budget)
         return cast(Decision, self._policy.decide(view))
 
 
@@ -112,10 +118,13 @@ def rental_fixed_width(gpus: float = 0.0, over_load: float = 1.5) -> Planned:
     return Planned("rental-fixed-width", _fixed, gpus, over_load)
 
 
-def _fixed(workload: Workload, budget: float) -> OwnWidth:
-    widths = optimal_widths(job_types(workload), budget).widths_gpus
-    curve_of = cast(SpeedupCurve, workload.performance).curve_of
-    return OwnWidth(lambda _, job: float(widths[curve_of[job]]), "rental-fixed-width")
+def _fixed(types: Types, budget: float) -> OwnWidth:
+    widths = optimal_widths(types(), budget).widths_gpus
+
+    def width(workload: Workload, job: int) -> float:
+        return float(widths[cast(SpeedupCurve, workload.performance).curve_of[job]])
+
+    return OwnWidth(width, "rental-fixed-width")
 
 
 @register(
@@ -124,8 +133,8 @@ def _fixed(workload: Workload, budget: float) -> OwnWidth:
 def rental_whole_gpus(gpus: float = 0.0, over_load: float = 1.5) -> Planned:
     """Rental: the best widths in whole GPUs within a budget."""
 
-    def make(workload: Workload, budget: float) -> OwnWidth:
-        plan = whole_gpu_widths(job_types(workload), budget)
+    def make(types: Types, budget: float) -> OwnWidth:
+        plan = whole_gpu_widths(types(), budget)
         pairs = zip(plan.types, plan.widths_gpus.tolist(), strict=True)
         return mixed_width([cast(WholeGpus, t.speedup).mix(k) for t, k in pairs])
 
@@ -175,7 +184,8 @@ class WidthOnNodes:
 
     Jobs run on one node each, first come, first served. The widths are those of pi* for the jobs' classes (their `Workload.model`) with ``utilisation``
     times the GPUs of the cluster as the budget; where the load is above that, every class gets one
-    GPU. A job that finds no node with enough free GPUs waits, and the jobs behind it too.
+    GPU. A job that finds no node with enough free GPUs waits, and the jobs behind it too. The policy is informed: it
+    knows how often jobs of each class come.
 
     Attributes
     ----------
@@ -198,7 +208,7 @@ class WidthOnNodes:
         if not view.waiting:
             return NO_CHANGE
         if self._widths is None:
-            self._widths = widths_on_nodes(view.workload, view.cluster, self.utilisation)
+            self._widths = widths_on_nodes(view.all_jobs, view.cluster, self.utilisation)
         free = FreeGpus({n: int(view.free_gpus[n]) for n in view.nodes.tolist()})
         placements = []
         for job in view.waiting:

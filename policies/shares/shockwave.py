@@ -61,7 +61,7 @@ class Shockwave(SharePolicy):
     contention : how many times slower a job is on an equal share: GPUs asked for now over GPUs ("gpus"), or the mean number of
         jobs since its submission over GPUs ("mean").
     limit : no job ends after so many times its time on an n-th of the cluster, n being all jobs of the workload, as
-        far as it can be helped; 0: no limit.
+        far as it can be helped; 0: no limit. With a limit the policy is informed: it counts jobs to come, too.
     times : those of a job at the batch size that it has "now", or at its "first" one.
     order : which planned jobs come first: those that "run" already, or those that the plan has in all rounds left ("plan").
     gap : gap of the program at which to stop.
@@ -149,7 +149,7 @@ class Shockwave(SharePolicy):
         contention = self._contention(jobs, active)
         fairness = (active.age_s + needed_s * contention) / (whole_s * contention)
         due = (
-            due_rounds(active, self.limit, len(view.workload), self._window) if self.limit else None
+            due_rounds(active, self.limit, len(view.all_jobs), self._window) if self.limit else None
         )
         name: SolverName = self.solver  # type: ignore[assignment]
         runs = plan_rounds(active, 1 - active.left, fairness, self._window, name, due)

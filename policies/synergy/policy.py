@@ -113,7 +113,7 @@ def _begin(view: View, heterogeneous: bool, before: _State | None) -> _State:
     capacities = [Capacity.of(cluster.node_types[v]) for v in types]
     of_jobs = before.of_jobs if before else None
     if of_jobs is None or of_jobs[0] is not view.workload or of_jobs[1] != types:
-        of_jobs = view.workload, types, kinds_on_types(view.workload, capacities, types)
+        of_jobs = view.workload, types, kinds_on_types(view.rows, capacities, types)
     kinds, kinds_of_type = of_jobs[2]
     groups = []
     first = 0
@@ -125,10 +125,10 @@ def _begin(view: View, heterogeneous: bool, before: _State | None) -> _State:
     if kinds.gpus.max() > most and not hasattr(view, "faults"):
         job = int(kinds.gpus.argmax())
         raise InputError(
-            f"workload: job {view.workload.job_id[job]!r}: num_gpus is {kinds.gpus[job]}, expected "
+            f"workload: job {view.rows.job_id[job]!r}: num_gpus is {kinds.gpus[job]}, expected "
             f"at most the {most} GPUs of the servers"
         )
     gpus, cpus, memory_gb = (sum(g.all[r] for g in groups) for r in range(3))
-    book = before.book if before else Book(len(view.workload))
+    book = before.book if before else Book(len(kinds.kind_of))
     book.serve_on(kinds, (gpus, cpus, memory_gb))
     return _State(of_jobs, book, servers, Assignment(of_type, kinds))

@@ -1,6 +1,7 @@
 """Orderings for jobs whose durations nobody knows: Gittins index, and history.
 
-- ``gittins``: the law of the sizes is known, no job's own size. The index of a job that has had ``a``
+- ``gittins``: the law of the sizes of all jobs is known, those to come too, and no job's own size. So the
+  policy is informed. The index of a job that has had ``a``
   GPU-seconds is the best rate at which it may be expected to finish,
 
       G(a) = max over b of  P(X <= b | X > a) / E[min(X, b) - a | X > a]
@@ -47,7 +48,8 @@ def gittins(book: Book, view: View, jobs: IntArray) -> FloatArray:
     """Minus the Gittins index at the attained GPU-seconds."""
     kinds, ages, index = book.memory.get("gittins", (None, None, None))
     if kinds is not book.kinds:
-        sizes = book.kinds.duration_s * book.kinds.gpus
+        everyone = len(view.all_jobs)  # the law is that of the jobs to come, too
+        sizes = (book.kinds.duration_s * book.kinds.gpus)[:everyone]
         points = np.quantile(sizes, (np.arange(POINTS) + 0.5) / POINTS)
         ages = np.concatenate(([0.0], np.unique(points)))
         index = gittins_index(points, ages)

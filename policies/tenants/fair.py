@@ -102,7 +102,7 @@ class ByShare:
 
     def _shares_per_job(self, view: View) -> FloatArray:
         """``(J, R)`` what each job has of all there is, by resource."""
-        gpus, cpus, memory_gb = demands(view.workload)
+        gpus, cpus, memory_gb = demands(view.rows)
         cluster = view.cluster
         columns = [gpus / cluster.total_gpus]
         for name, column in (("cpus", cpus), ("memory_gb", memory_gb)):

@@ -16,8 +16,11 @@ from simulator.model.workload import Workload
 
 
 def tenants_of(view: View) -> Tenants:
-    """The tenants of a scenario; where it states none, those that the jobs name, with equal weights."""
-    return view.tenants if hasattr(view, "tenants") else _named(view.workload)
+    """The tenants of a scenario; where it states none, those that the jobs name, with equal weights.
+
+    Who they are is known beforehand, as in a list of accounts; what they submit is not.
+    """
+    return view.tenants if hasattr(view, "tenants") else _named(view.rows)
 
 
 _latest: list[tuple[Workload, Tenants]] = []

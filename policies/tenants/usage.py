@@ -32,8 +32,12 @@ class Usage:
         tenants, states, now_s = tenants_of(view), view.states, view.now_s
         gpus, attained = np.frombuffer(states.gpus), np.frombuffer(states.attained_gpu_s)
         if self._used is None:
-            self._used, self._known, self._at_s = np.zeros(len(tenants)), np.zeros_like(gpus), now_s
-        jobs = np.flatnonzero((gpus > 0) | (attained != self._known))
+            self._used, self._known, self._at_s = (
+                np.zeros(len(tenants)),
+                np.zeros(len(view.rows)),
+                now_s,
+            )
+        jobs = np.flatnonzero((gpus > 0) | (attained != self._known[: len(gpus)]))
         held_since_s = np.frombuffer(states.held_since_s)[jobs]  # of who holds nothing, the end
         until_now = attained[jobs] + gpus[jobs] * (now_s - held_since_s)
         more = until_now - self._known[jobs]

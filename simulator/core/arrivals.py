@@ -20,4 +20,5 @@ def arrivals(simulation: Simulation) -> ProcessGenerator:
         if at_s > clock.now or job == 0:
             yield clock.at(at_s, EventOrder.ARRIVAL)
         simulation.arriving -= 1
+        simulation.so_far.advance(job + 1)
         simulation.arrive(job)

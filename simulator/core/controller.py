@@ -24,6 +24,7 @@ from simulator.model.feasibility import (
     placements_of,
     wake_up_of,
 )
+from simulator.model.so_far import beyond
 
 CHANGES_KEPT = 4096
 """`Changes` of nodes and queues remember so many entries at least, and one a node."""
@@ -49,6 +50,8 @@ class Controller:
         where a decision named them.
     node_changes, queue_changes : nodes whose shares changed, and jobs that joined `waiting`, in order.
     seen : what features let policies read, by name.
+    workload, rows : the jobs so far, and all jobs, as policies may see them.
+    jobs, states : the state of all jobs, and of the jobs so far.
     planned, applied : numbers of the last plan that was made, and that was carried out.
     """
 
@@ -62,7 +65,8 @@ class Controller:
         self.simulation = simulation
         self.clock = simulation.clock
         self.cluster, self.workload = simulation.cluster, simulation.shown
-        self.jobs = simulation.jobs
+        self.rows = simulation.rows
+        self.jobs, self.states = simulation.jobs, simulation.so_far.of(simulation.jobs)
         self.shares, self.free_gpus = simulation.shares, simulation.free_gpus_array
         self.index = index
         self.rng = rng
@@ -182,7 +186,12 @@ class Controller:
         view = View(self, now_s, self.changed)
         self.changed = False
         plan.again_s = simulation.triggers.since_last_s
-        decision = self._timed(view, plan) if simulation.measure else self._decide(view)
+        try:
+            decision = self._timed(view, plan) if simulation.measure else self._decide(view)
+        except IndexError as error:
+            if (told := beyond(error, simulation.so_far.count)) is None:
+                raise
+            raise simulation.infeasible(told) from error
         return plan if decision is NO_CHANGE else self._checked(decision, view, plan)
 
     def _timed(self, view: View, plan: Plan) -> Decision:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -31,6 +32,17 @@ class JobStates:
         ``held_since_s``.
     first_start_s : NaN before its first start.
     """
+
+    job_columns: ClassVar[tuple[str, ...]] = (
+        "remaining",
+        "rate",
+        "since_s",
+        "gpus",
+        "held_since_s",
+        "attained_gpu_s",
+        "running_s",
+        "first_start_s",
+    )
 
     remaining: array[float]
     rate: array[float]

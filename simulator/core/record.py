@@ -62,6 +62,7 @@ class RunRecord:
     configurations : job, time (s) and configuration for each change of what a job runs with beside its GPUs.
     eligible_s : ``(J,)`` times from which waiting counts, where features held jobs back before their submission; None:
         those of the workload.
+    informed : whether a policy or the dispatcher asked for jobs that had not come (`View.all_jobs`).
     extra : columns that features add to the table of jobs, ``(J,)`` values each.
     """
 
@@ -87,6 +88,7 @@ class RunRecord:
     configurations: Sequence[tuple[int, float, Configuration]] = ()
     extra: tuple[ColumnData, ...] = ()
     eligible_s: FloatArray | None = None
+    informed: bool = False
     named_use: FloatArray = field(default_factory=lambda: np.empty((0, 4)))
 
     @property

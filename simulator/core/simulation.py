@@ -18,6 +18,7 @@ from simulator.errors import InfeasibleDecision
 from simulator.model.cluster import Cluster
 from simulator.model.contract import Configuration, Placement
 from simulator.model.decision_points import DecisionPoints
+from simulator.model.so_far import SoFar
 from simulator.model.workload import Workload
 from simulator.statistics import Streams
 
@@ -30,7 +31,7 @@ class Simulation:
 
     Parameters
     ----------
-    workload, shown : the jobs, and the jobs as policies and dispatchers see them.
+    workload, shown : the jobs, and the jobs as policies and dispatchers may see them: with predicted times, for example.
     cluster, triggers : the machines, and when controllers decide.
     streams : of all random numbers.
     policy_name : for messages.
@@ -38,6 +39,10 @@ class Simulation:
 
     Attributes
     ----------
+    so_far : what cuts columns after the last job that has come.
+    rows, shown : the jobs as policies may see them; those of them that have come, which is what policies and
+        dispatchers see.
+    informed : whether a policy or dispatcher asked for all jobs.
     clock, jobs : the time, and the state of all jobs.
     nodes : ``(N,)`` the nodes that were used; None for the others.
     shares : ``(N,)`` what runs on each node, by job.
@@ -62,7 +67,10 @@ class Simulation:
         measure: bool = False,
     ) -> None:
         count = len(workload)
-        self.workload, self.shown, self.cluster = workload, shown, cluster
+        self.workload, self.rows, self.cluster = workload, shown, cluster
+        self.so_far = SoFar()
+        self.shown = self.so_far.of(shown)
+        self.informed = False
         self.triggers, self.streams = triggers, streams
         self.policy_name, self.check, self.measure = policy_name, check, measure
         self.clock = Clock()
@@ -88,6 +96,12 @@ class Simulation:
         self.controllers: Sequence[Any] = ()
         self.server: Any = None
         self.dispatch: Callable[[int], None]
+
+    @property
+    def all_jobs(self) -> Workload:
+        """`rows`, for dispatchers that know more than what has come: the run is marked as informed."""
+        self.informed = True
+        return self.rows
 
     # -- jobs that come and go -------------------------------------------------------------------
 

@@ -61,7 +61,9 @@ def begin(
         feature.attach(simulation)
     for controller in controllers:
         seen = {feature.name: feature.seen(controller) for feature in features}
-        controller.seen = {name: value for name, value in seen.items() if value is not None}
+        controller.seen = {
+            name: simulation.so_far.of(value) for name, value in seen.items() if value is not None
+        }
     simulation.clock.process(arrivals(simulation))
 
 

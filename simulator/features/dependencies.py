@@ -43,7 +43,7 @@ class Dependencies(Feature):
                     self._followers[number[name]].append((job, think_s, success))
                     self._left[job] += 1
         self._check_order(workload)
-        simulation.shown.submit_s.flags.writeable = True
+        simulation.rows.submit_s.flags.writeable = True
 
     def _check_order(self, workload: Workload) -> None:
         left = list(self._left)
@@ -77,7 +77,7 @@ class Dependencies(Feature):
         """SimPy process: the job comes when its user has thought."""
         simulation, at_s = self._simulation, self._ready_s[job]
         yield simulation.clock.at(at_s, EventOrder.ARRIVAL)
-        simulation.submitted_s[job] = simulation.shown.submit_s[job] = at_s
+        simulation.submitted_s[job] = simulation.rows.submit_s[job] = at_s
         simulation.arrive(job)
 
     def on_release(self, execution: Execution, cause: str) -> None:

@@ -44,8 +44,10 @@ class Network:
     ----------
     rack_of : ``(N,)`` rack of each node.
     same_rack, across_racks : ``(J,)`` how many times longer each job takes over several nodes of one
-        rack, and over several racks, than on one node; at least 1.
+        rack, and over several racks, than on one node; at least 1. In a view those of the jobs so far.
     """
+
+    job_columns: ClassVar[tuple[str, ...]] = ("same_rack", "across_racks")
 
     rack_of: IntArray
     same_rack: FloatArray

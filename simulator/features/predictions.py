@@ -178,7 +178,7 @@ class LearnedTimes(PredictedTimes):
                 continue
             if simulation.jobs.remaining_at(job, now_s) > 1 - OBSERVED:
                 continue
-            expected_s = simulation.time_on_s(simulation.shown, job, execution.shares)
+            expected_s = simulation.time_on_s(simulation.rows, job, execution.shares)
             if 0 < expected_s < math.inf:
                 self._ratio[job] = execution.time_s / expected_s
                 self._seen[job] = execution

@@ -40,7 +40,7 @@ class Rounds(Feature):
         """No round goes on; nothing else asks for decisions, or changes rates where steps are counted."""
         if simulation.server is not None:
             raise InputError("rounds that end with their last job: expected no optimization server")
-        begin = simulation.workload.performance.progress
+        begin = simulation.shown.performance.progress  # policies see it, too
         if begin() is not None and len(simulation.hooks["rate"]) > 1:
             raise InputError(
                 "rounds that end with their last job count whole steps: expected no feature that changes rates"

@@ -38,6 +38,7 @@ class Result(RunRecord):
 
         ``mean_wait_s`` and its quantiles are until the first start, those of ``total_wait_s`` have all the
         time without GPUs; ``jobs_beyond_p99`` says on how many jobs a 99 % quantile rests.
+        ``informed`` is there, and true, where the policy or the dispatcher asked for jobs that had not come.
         ``mean_decision_cpu_s`` is None unless `simulate` was asked to measure it. It differs from run to run; nothing else here does,
         unless the optimization server takes as long as was measured, or a solver stops at a limit
         of time.
@@ -70,6 +71,8 @@ class Result(RunRecord):
             "preemptions": int(self.preemptions.sum()),
             "reconfigurations": int(self.reconfigurations.sum()),
         }
+        if self.informed:
+            summary["informed"] = True
         if self.left is not None:
             summary["lost_jobs"] = int(self.left.sum())
             summary["lost_share"] = float(self.left[first:last].mean())

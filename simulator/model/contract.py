@@ -12,8 +12,10 @@ it never touches the clock or the nodes, and takes random numbers from ``view.rn
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,6 +24,7 @@ from simulator.model import tolerances
 from simulator.model.cluster import Cluster, FloatArray, IntArray
 from simulator.model.placement import FIXED as FIXED
 from simulator.model.placement import Placement as Placement
+from simulator.model.so_far import Thing, whole_of
 from simulator.model.workload import Workload
 
 LEAST_AGAIN_S = 1e-3
@@ -155,7 +158,12 @@ class View:
         raise AttributeError(f"view.{name}: this cluster has no such feature")
 
     def showing(self, **instead: Any) -> View:
-        """The same view with other values of some attributes, for wrappers: ``running``, ``shares``, .."""
+        """The same view with other values of some attributes, for wrappers: ``running``, ``shares``, ..
+
+        ``jobs`` are other states of the jobs (`states`).
+        """
+        if "jobs" in instead:
+            instead["states"] = instead["jobs"]
         controller: Any = _Instead(self._controller, instead)
         return View(controller, self.now_s, self.changed)
 
@@ -173,8 +181,41 @@ class View:
 
     @property
     def workload(self) -> Workload:
-        """All jobs of the scenario, with predicted times where policies see predictions."""
+        """The jobs so far: its arrays and lists end with the last job that was submitted, here or elsewhere.
+
+        Times are predicted ones where policies see predictions. A later index is an error; a mean is that of what has come.
+        """
         return self._controller.workload
+
+    @property
+    def all_jobs(self) -> Workload:
+        """All jobs of the scenario, those to come too; whoever reads it, its run is marked as *informed*."""
+        self._controller.simulation.informed = True
+        return self._controller.rows
+
+    @property
+    def rows(self) -> Workload:
+        """All jobs, of which policies of this project make tables with a row a job, once.
+
+        What they decide depends on rows of jobs that have come (tests/core/test_jobs_to_come.py). Nobody tests that of other code,
+        whose run is marked as with `all_jobs`.
+        """
+        self._mark(sys._getframe(1))
+        return self._controller.rows
+
+    def rows_of(self, seen: Thing) -> Thing:
+        """The same of another thing of the view with a row a job: ``view.rows_of(view.colocation.spec)``."""
+        self._mark(sys._getframe(1))
+        return whole_of(seen)
+
+    def _mark(self, asks: FrameType) -> None:
+        """Mark the run as informed, unless a policy of this project asks."""
+        if not asks.f_globals.get("__name__", "").startswith("policies."):
+            self._controller.simulation.informed = True
+
+    def so_far(self, thing: Thing) -> Thing:
+        """Of a thing with rows of jobs, such as a copy of `rows` with other times, those of the jobs so far."""
+        return self._controller.simulation.so_far.of(thing)
 
     @property
     def nodes(self) -> IntArray:
@@ -256,8 +297,8 @@ class View:
 
     @property
     def states(self) -> Any:
-        """State of all jobs of the scenario (`simulator.core.jobs.JobStates`)."""
-        return self._controller.jobs
+        """State of the jobs so far (`simulator.core.jobs.JobStates`)."""
+        return self._controller.states
 
     @property
     def jobs(self) -> IntArray:

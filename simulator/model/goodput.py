@@ -377,6 +377,11 @@ class Goodput(JobTimes):
         if self.on_other_types:
             self._check_applications()
 
+    @property
+    def job_columns(self) -> tuple[str, ...]:
+        """The arrays, and what is trained."""
+        return (*super().job_columns, "_kinds")
+
     def _check_applications(self) -> None:
         """`InputError` unless every type has all applications, with times on one GPU."""
         object.__setattr__(self, "node_type_of", tuple(map(int, self.node_type_of)))

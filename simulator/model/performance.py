@@ -51,6 +51,16 @@ class Performance:
     rounds_up: bool = False
     shortest_s: FloatArray | None = None
 
+    @property
+    def job_columns(self) -> tuple[str, ...]:
+        """Attributes of which policies see the rows of the jobs so far (`simulator.model.so_far`)."""
+        return ("num_gpus", "fixed_s", "slowest_s", "shortest_s")
+
+    @property
+    def job_methods(self) -> tuple[str, ...]:
+        """Methods that policies may ask about the jobs so far alone, where that does not follow from the columns."""
+        return ("time_s", "table_s", "rate", "next_change", "configuration")
+
     # -- times of configurations -----------------------------------------------------------------
 
     def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
@@ -129,6 +139,16 @@ class JobTimes(Performance):
     def _columns(self) -> dict[str, npt.NDArray[Any]]:
         found = {f.name: getattr(self, f.name) for f in fields(self)}
         return {name: value for name, value in found.items() if isinstance(value, np.ndarray)}
+
+    @property
+    def job_columns(self) -> tuple[str, ...]:
+        """The arrays, and what follows from them."""
+        return (*super().job_columns, *self._columns())
+
+    @property
+    def job_methods(self) -> tuple[str, ...]:
+        """None: all read the arrays."""
+        return ()
 
     def __len__(self) -> int:
         return len(next(iter(self._columns().values())))

@@ -211,6 +211,15 @@ class Workload:
                 f"expected {expected}"
             )
 
+    @property
+    def job_columns(self) -> tuple[str, ...]:
+        """Attributes of which policies see the rows of the jobs so far (`simulator.model.so_far`).
+
+        What is said of all jobs, such as `is_elastic`, is seen as it is.
+        """
+        stated = (f.name for f in fields(self) if f.name not in ("performance", "notes"))
+        return (*stated, "num_gpus", "num_gpus_list", "is_elastic", "has_places")
+
     @cached_property
     def num_gpus(self) -> IntArray:
         """``(J,)`` GPUs that each job needs, of the performance model; 0 (`ELASTIC`) where the policy chooses."""

@@ -92,13 +92,14 @@ class Steps:
     def __len__(self) -> int:
         return len(self.job_id)
 
+    @property
+    def job_columns(self) -> tuple[str, ...]:
+        """Fields with a row a job."""
+        return tuple(f.name for f in fields(self) if f.name not in ("rates", "pair_rates"))
+
     def take(self, jobs: IntArray) -> Steps:
         """These jobs, in this order."""
-        columns = {
-            f.name: getattr(self, f.name)
-            for f in fields(self)
-            if f.name not in ("rates", "pair_rates")
-        }
+        columns = {name: getattr(self, name) for name in self.job_columns}
         return replace(self, **taken(columns, jobs))
 
     def rate(self, job: int, gpu_type: str, batch_size: int | None = None) -> float:

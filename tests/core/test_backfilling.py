@@ -180,7 +180,7 @@ def test_multifactor_priorities_by_hand():
         made = make_policy("easy-backfill", order="multifactor", **options)
 
         def decide(view):
-            seen[view.now_s] = made.priority(view, np.arange(4)).tolist()
+            seen[view.now_s] = made.priority(view, np.arange(len(view.workload))).tolist()
             return made.decide(view)
 
         return decide
@@ -222,7 +222,7 @@ def test_usage_halves():
     )
 
     def decide(view):
-        seen[view.now_s] = made.priority(view, np.arange(3)).tolist()
+        seen[view.now_s] = made.priority(view, np.arange(len(view.workload))).tolist()
         return made.decide(view)
 
     jobs = fixed([0, 0, 300], [100, 200, 1], user=["ann", "bob", "ann"])
@@ -294,7 +294,7 @@ def test_usage_counts_gpus_and_age_ends():
                        half_life_s=0.0)  # fmt: skip
 
     def decide(view):
-        seen[view.now_s] = made.priority(view, np.arange(3)).tolist()
+        seen[view.now_s] = made.priority(view, np.arange(len(view.workload))).tolist()
         return made.decide(view)
 
     jobs = fixed([0, 0, 90], [100, 100, 10], [2, 1, 3], user=["ann", "bob", "bob"])

@@ -88,7 +88,9 @@ def sent(
     for job, fraction in (left or {}).items():
         states.remaining[job] = fraction
     cluster, clock = nodes(4, len(queues), len(queues)), SimpleNamespace(now=0.0)
-    simulation = SimpleNamespace(shown=jobs, cluster=cluster, clock=clock, jobs=states)
+    simulation = SimpleNamespace(
+        shown=jobs, rows=jobs, all_jobs=jobs, cluster=cluster, clock=clock, jobs=states
+    )
     controllers: Any = [
         SimpleNamespace(simulation=simulation, active=dict.fromkeys(queue)) for queue in queues
     ]

@@ -1,55 +1,78 @@
-"""No policy reads jobs that have not been submitted: other jobs to come, the same decisions until then."""
+"""No policy reads jobs that have not been submitted: other jobs to come, the same decisions until then.
 
+The jobs after 20, 50 and 80 % of all are put in another order, and are drawn anew from other laws.
+"""
+
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from experiments.bench.future import Recorded, depends_on
+from experiments.scenario.options import parse_policy
 from policies import composed_names, make_policy, policy_names
 from policies.registry import requirements_of
-from simulator import Cluster, NodeType, TimeTable, Workload
+from simulator import Cluster, NodeType, Result, SpeedupCurve, TimeTable, Workload
 from simulator.model.fractional import SharedDuration
+from simulator.model.speedup import Amdahl, Power, WholeGpus
 from simulator.workloads.reshaping import time_shared
 from tests.core.jobs import fixed, nodes, run
 
 
 def is_planner(name: str) -> bool:
     """Whether the jobs of a policy are elastic, on nodes."""
-    fixed = {"fixed-demand", "stated-demand", "time-shared", "list-or-node", "arrivals"}
+    fixed = {"fixed-demand", "stated-demand", "time-shared", "list-or-node", "pool"}
     return not fixed & set(requirements_of(name))
 
 
-FIRST, COUNT = 12, 20
-"""Jobs that are the same in both workloads, and all of them."""
-SYNERGY = ("srtf+tune", "las+greedy", "ftf+proportional", "drf+tune")
+COUNT = 20
+CUTS = (4, 10, 16)
+"""How many jobs are the same."""
+SYNERGY = (
+    "srtf+tune", "las+greedy", "ftf+proportional", "drf+tune", "tetris+opt", "history+proportional", "gittins+tune",
+)  # fmt: skip
 WRAPPED = (
-    "edf@self-timed", "greedy@self-timed", "sjf@hysteresis", "greedy@hysteresis", "sjf@decision-trace"
+    "edf@self-timed", "greedy@self-timed", "sjf@hysteresis", "greedy@hysteresis", "sjf@decision-trace",
+    "greedy@fractional", "srtf+tune@fractional", "capacity@qos-preemption",
 )  # fmt: skip
 assert set(SYNERGY) <= set(composed_names())
 SHARES = (
     "gandiva-fair", "max-min-fairness", "min-makespan", "min-cost", "allox", "shockwave",
     "max-throughput", "finish-time-fairness", "hierarchical-fairness",
 )  # fmt: skip
-NAMES = [*policy_names(), *SYNERGY, *WRAPPED]
+VARIANTS = ("shared:rule=best-fit", "shared:rule=random", "shockwave:limit=1.1")
+BACKFILLING = (
+    "easy-backfill:order=multifactor,weight_fairshare=2000.0,weight_size=300.0",
+    "conservative-backfill:order=multifactor,weight_fairshare=2000.0,fair_tree=true",
+)
+NAMES = [*policy_names(), *SYNERGY, *WRAPPED, *VARIANTS, *BACKFILLING]
 NAMES.remove("milp-literal")  # milp with another program on the same instance: takes a minute
-KNOWS_RATES = [name for name in NAMES if "arrivals" in requirements_of(name)]
-"""Policies of the rental model are given the rate of arrivals, by definition: that of the whole list."""
+INFORMED = {"shared", "gittins+tune", "rental-on-nodes", "shockwave:limit=1.1"}
+"""Policies that ask for all jobs, since their published algorithms know the law of what comes."""
 ON_BOTH = ("fifo", "edf", "weight-priority", "edf@self-timed")
 """They order jobs of fixed demand, and place elastic ones."""
-CASES = [
-    pytest.param(name, False) for name in NAMES if name not in KNOWS_RATES and not is_planner(name)
-]
-CASES += [pytest.param(name, True) for name in NAMES if name in ON_BOTH or is_planner(name)]
+
+
+def key_of(name: str) -> str:
+    """The name of a policy without its options."""
+    return name.partition(":")[0]
+
+
+CASES = [pytest.param(name, False) for name in NAMES if not is_planner(key_of(name))]
+CASES += [pytest.param(name, True) for name in NAMES if name in ON_BOTH or is_planner(key_of(name))]
 OPTIONS = {
     "randomised-greedy": {"iterations": 10},
     "local-search": {"iterations": 10},
     "path-relinking": {"iterations": 10},
     **{name: {"round_s": 30.0, "reset_s": 0.0} for name in SHARES},
     "linear-score": {"weights": "0.5,-1,-2,0.3,0.7,5,0"},
+    "capacity@qos-preemption": {"qos-preemption.over": "a=b,c b=c"},
 }
+Columns = dict[str, np.ndarray]
 
 
-def columns_of(rng: np.random.Generator, mean_s: float, count: int) -> dict[str, np.ndarray]:
+def columns_of(rng: np.random.Generator, mean_s: float, parts: list[float], count: int) -> Columns:
     """Columns of jobs."""
     return {
         "duration_s": rng.uniform(0.2, 2.0, count) * mean_s,
@@ -58,80 +81,113 @@ def columns_of(rng: np.random.Generator, mean_s: float, count: int) -> dict[str,
         "slack": rng.uniform(0.5, 5.0, count),
         "weight_per_s": rng.uniform(0.001, 0.01, count),
         "vc": rng.choice(["a", "b", "c"], count),
-        "part": rng.choice([0.25, 0.5, 1.0], count),
-        "times": rng.uniform(0.2, 1.1, (count, 2, 3)),
+        "part": rng.choice(parts, count),
+        "times": rng.uniform(0.2, 1.1, (count, 3, 3)),
+        "on_largest": np.ones(count, dtype=bool),
+        "curve_of": rng.integers(0, 2, count),
     }
 
 
-def workloads(name: str, elastic: bool) -> list[Workload]:
-    """Two, whose first jobs are the same. The later ones of the second are far longer, heavier, and late."""
-    rng = np.random.default_rng(7)
-    first, later = columns_of(rng, 200.0, FIRST), columns_of(rng, 200.0, COUNT - FIRST)
-    other = columns_of(np.random.default_rng(8), 9000.0, COUNT - FIRST)
+def futures(ours: Columns) -> Iterator[tuple[int, Columns]]:
+    """Behind each cut other jobs: the same in another order; far longer, heavier, late, of other parts, on other types.
+
+    Behind the last cut one job fewer comes.
+    """
+    rng = np.random.default_rng(8)
+    other = columns_of(rng, 9000.0, [0.35, 0.15], COUNT)
     other["weight_per_s"] *= 1e4
     other["slack"] *= 0.01
-    other["gap_s"][0] += 5e4
-    made = []
-    for rest in (later, other):
-        columns = {key: np.concatenate([first[key], rest[key]]) for key in first}
-        made.append(workload(name, elastic, columns))
-    return made
+    other["on_largest"] = rng.random(COUNT) < 0.5
+    for cut in CUTS:
+        order = np.concatenate([np.arange(cut), rng.permutation(np.arange(cut, COUNT))])
+        moved = {key: column[order] for key, column in ours.items()}
+        yield cut, moved | {"gap_s": ours["gap_s"]}
+        drawn = {key: np.concatenate([ours[key][:cut], other[key][cut:]]) for key in ours}
+        drawn["gap_s"][cut] = ours["gap_s"][cut]
+        drawn["vc"] = moved["vc"]  # who there is, is known beforehand
+        yield cut, drawn if cut < CUTS[-1] else {key: column[:-1] for key, column in drawn.items()}
 
 
 SAME_TYPE = {"one-type", "types-known"}
 """Requirements of policies that want nodes of one type here, since the jobs have no tables by type."""
 
 
-def workload(name: str, elastic: bool, c: dict[str, np.ndarray]) -> Workload:
+def workload(name: str, elastic: bool, c: Columns) -> Workload:
     """Of the kind that a policy takes."""
     needs, gpus = requirements_of(name), c["gpus"]
     submit_s = np.cumsum(c["gap_s"])
     due_s, names = submit_s + c["slack"] * c["duration_s"], c["vc"].tolist()
     columns = {"due_s": due_s, "weight_per_s": c["weight_per_s"], "vc": names, "model": names}
-    jobs = fixed(submit_s, c["duration_s"], gpus, **columns)
+    jobs = fixed(submit_s, c["duration_s"], gpus, **columns, qos=names)
+    if "pool" in needs:
+        curves = [WholeGpus(Power(0.5)), WholeGpus(Amdahl(0.8))]
+        known = ((60.0, 0.05), (60.0, 0.05))
+        return replace(
+            jobs, performance=SpeedupCurve(c["duration_s"], c["curve_of"], curves, known)
+        )
     if elastic:
-        times = np.full((COUNT, 2, 3), np.inf)
+        times = np.full((len(gpus), 3, 3), np.inf)
         times[:, :, 1:] = c["duration_s"][:, None, None] * c["times"][:, :, 1:]
+        times[:, 0, 2] = np.inf
+        times[~c["on_largest"], 1] = np.inf
         if SAME_TYPE & set(needs):
-            times = times[:, 1:]
+            times = times[:, 2:]
         return replace(jobs, performance=TimeTable(times))
     if "time-shared" in needs:
         return time_shared(jobs)
-    if name in ("shared", "complementary", "slices"):
+    if name in ("shared", "complementary", "slices") or "@fractional" in name:
         part = np.where(gpus == 1, c["part"], 1.0)
         return replace(jobs, performance=SharedDuration(c["duration_s"], gpus, part=part))
     return jobs
 
 
-def until_then(name: str, elastic: bool, jobs: Workload, until_s: float) -> str:
-    """Decisions of a policy before an instant with all that they record, and all that ran until then."""
-    types, needs = [NodeType("v", "A", 2, 0.5), NodeType("w", "B", 2, 1.2)], requirements_of(name)
+def cluster_of(name: str, elastic: bool) -> Cluster:
+    """Machines of the kind that a policy takes."""
+    types = [NodeType("u", "A", 1, 0.3), NodeType("v", "A", 2, 0.5), NodeType("w", "B", 2, 1.2)]
+    needs = requirements_of(name)
+    if "pool" in needs:
+        return Cluster.rental_pool(3.0)
     if not elastic:
-        cluster = nodes(4, 2, price_per_hour=2.0, cpus=12, memory_gb=200)
-    elif SAME_TYPE & set(needs):
-        cluster = Cluster.of_nodes(types[1], 2)
-    else:
-        cluster = Cluster(types, 2, (0, 1)) if "servers" in needs else Cluster.of_vms(types, 2)
-    policy = make_policy(name, **OPTIONS.get(name, {}))
-    result = run(jobs, cluster, policy, seed=1, round_s=60.0 if "+" in name else None)
-    asked = result.decisions_table()
-    asked = asked[asked["time_s"] < until_s].dropna(axis=1, how="all").convert_dtypes()
-    ran = result.schedule_table()
-    ran = ran[ran["start_s"] < until_s].assign(end_s=ran["end_s"].clip(upper=until_s))
-    assert len(asked) >= 5
-    assert len(ran) >= 5
-    return str(asked.to_csv() + ran.sort_values(["start_s", "node", "job_id"]).to_csv(index=False))
+        return nodes(4, 2, price_per_hour=2.0, cpus=12, memory_gb=200)
+    if SAME_TYPE & set(needs):
+        return Cluster.of_nodes(types[2], 2)
+    return Cluster(types, 2, (1, 2)) if "servers" in needs else Cluster.of_vms(types, 2)
+
+
+def difference(name: str, elastic: bool) -> str:
+    """How jobs to come change what a policy decides before, in words."""
+    key, options = parse_policy(name)
+    cluster = cluster_of(key, elastic)
+    parts = [1 / 3, 1.0] if "@fractional" in name else [0.5, 0.25, 1.0]
+    own = columns_of(np.random.default_rng(7), 200.0, parts, COUNT)
+    policy = make_policy(key, **OPTIONS.get(name, {}), **options)
+
+    def simulated(jobs: Workload, recorded: Recorded) -> Result:
+        found = run(jobs, cluster, recorded, seed=1, round_s=60.0 if "+" in name else None)
+        assert len(recorded.decisions) >= COUNT / 2
+        return found
+
+    others = ((cut, workload(key, elastic, columns)) for cut, columns in futures(own))
+    return depends_on(policy, simulated, workload(key, elastic, own), others)
 
 
 @pytest.mark.parametrize(("name", "elastic"), CASES)
 def test_jobs_to_come_change_nothing_before_they_come(name, elastic):
-    ours, other = workloads(name, elastic)
-    until_s = float(ours.submit_s[FIRST])
-    assert other.submit_s[FIRST] > until_s
-    seen = [until_then(name, elastic, jobs, until_s) for jobs in (ours, other)]
-    assert seen[0] == seen[1]
+    asks = "it asks for jobs that have not come (view.all_jobs)"
+    assert difference(name, elastic) == (asks if name in INFORMED else "")
 
 
-def test_those_left_out_are_of_the_rental_model():
-    assert KNOWS_RATES
-    assert all(name.startswith("rental-") for name in KNOWS_RATES)
+@pytest.mark.parametrize(
+    ("known", "gpus", "informed"), [(True, 0, False), (False, 5, False), (False, 0, True)]
+)
+def test_a_rental_policy_asks_for_all_jobs_where_nothing_else_says_their_load(
+    known, gpus, informed
+):
+    """The load times 1.5 is the budget, unless it is stated; equal parts of it need no rate of each curve."""
+    performance = SpeedupCurve(
+        np.array([60.0, 90.0]), np.zeros(2, int), [Power(0.5)], ((60.0, 0.02),) if known else None
+    )
+    jobs = Workload(["a", "b"], [0.0, 60.0], performance)
+    found = run(jobs, Cluster.rental_pool(3.0), make_policy("rental-equi", gpus=float(gpus)))
+    assert found.informed == informed
+    assert found.summary().get("informed", False) == informed

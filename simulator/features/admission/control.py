@@ -100,7 +100,7 @@ class AdmissionControl(Feature):
             raise InputError("admission: expected nodes to run jobs on, got a rental pool")
         if cluster.node_type_of is None:
             raise InputError("admission: expected nodes of fixed types, got VMs")
-        duration_s = simulation.shown.performance.fixed_s
+        duration_s = simulation.rows.performance.fixed_s
         is_fixed = duration_s is not None
         if not is_fixed and workload.num_gpus.any():
             raise InputError(
@@ -164,7 +164,7 @@ class AdmissionControl(Feature):
         v = simulation.cluster.node_type_of[0]
         jobs = np.array([j for j, _ in due], dtype=np.int64)
         left = np.array([simulation.jobs.remaining_at(j, now_s) for j, _ in due])
-        table_s = simulation.shown.performance.table_s(jobs, simulation.cluster)
+        table_s = simulation.rows.performance.table_s(jobs, simulation.cluster)
         table_s = table_s[:, v, : len(self._columns)]
         left_s = np.where(np.isfinite(table_s), table_s, 1.0) * left[:, None]  # no 0 times infinity
         left_s[~np.isfinite(table_s)] = np.inf
@@ -176,7 +176,7 @@ class AdmissionControl(Feature):
 
     def _forget_due_date(self, job: int) -> None:
         """Policies see the job without a due date; what is counted at the end keeps it."""
-        shown = self._simulation.shown
+        shown = self._simulation.rows
         for column, value in ((shown.due_s, math.inf), (shown.weight_per_s, 0.0)):
             column.flags.writeable = True
             column[job] = value

@@ -32,6 +32,7 @@ class ColocatedJobs(Feature):
     """
 
     name = "colocation"
+    job_columns = ()
 
     def __init__(self, spec: Colocation) -> None:
         self.spec = spec

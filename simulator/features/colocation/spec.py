@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -30,7 +30,7 @@ Interference = Literal["none", "linear", "published"]
 
 @dataclass(frozen=True)
 class Colocation:
-    """Memory and interference of jobs that share GPUs.
+    """Memory and interference of jobs that share GPUs. In a view columns end with the jobs so far.
 
     Attributes
     ----------
@@ -41,6 +41,8 @@ class Colocation:
     rate : ``(C, C)`` speed of a job of the row's class beside one of the column's, alone: 1.
     profile : ``(J,)`` index of each job's MIG profile; None: GPUs are not sliced.
     """
+
+    job_columns: ClassVar[tuple[str, ...]] = ("memory_gb", "utilisation", "class_of", "profile")
 
     gpu_memory_gb: float
     memory_gb: FloatArray

@@ -45,12 +45,14 @@ class Tenants:
     Attributes
     ----------
     names : of the tenants, in the order of the alphabet.
-    of : ``(J,)`` index of each job's tenant.
+    of : ``(J,)`` index of each job's tenant; in a view those of the jobs so far.
     weight : ``(T,)`` of what is shared, a tenant gets in proportion to this.
     quota : ``(T,)`` GPUs; infinite: none.
     borrowing : whether a quota is a guarantee, and idle GPUs beyond it may be lent; without it,
         a quota is a limit that nobody exceeds, whatever the policy.
     """
+
+    job_columns: ClassVar[tuple[str, ...]] = ("of",)
 
     names: tuple[str, ...]
     of: IntArray
