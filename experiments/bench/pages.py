@@ -72,7 +72,11 @@ def _read(path: Path) -> pd.DataFrame:
     import pandas as pd
 
     table = pd.read_csv(path)
-    return table.assign(exact=table["exact"].astype(object).fillna(""))
+    if "informed" not in table:  # written before runs were marked
+        table["informed"] = table["policy"].map(task_of(path.parent.name).knows)
+    return table.assign(
+        **{name: table[name].astype(object).fillna("") for name in ("exact", "informed")}
+    )
 
 
 def _write(path: Path, text: str) -> Path:
@@ -118,7 +122,7 @@ def picture(tables: Mapping[str, pd.DataFrame]) -> Figure:
         ends = np.array([rows["ratio"] - rows["lower"], rows["upper"] - rows["ratio"]])
         is_exact, knows = (
             (rows["exact"] != "").to_numpy(),
-            rows["policy"].isin(task.knows).to_numpy(),
+            (rows["informed"] != "").to_numpy(),
         )
         for index, (mark, chosen, label) in enumerate(
             (

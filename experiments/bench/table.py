@@ -30,6 +30,8 @@ Example: a draw in which the best policy makes jobs wait for 0 s would rule the 
 ROUNDING = 1e-9
 """Relative: a value may be so little below a bound."""
 
+ASKED = "it asked for jobs that had not come"
+"""Of a policy of one's own that is marked."""
 RANKS = {"rank": "rank", "lower": "rank_lower", "upper": "rank_upper"}
 """Of `ranked`, the columns of the table."""
 
@@ -70,7 +72,7 @@ def expect_above_bounds(found: Comparison, task: Task, bounds: pd.DataFrame) -> 
 def standing(found: Comparison, task: Task, bounds: pd.DataFrame) -> pd.DataFrame:
     """One row a policy and metric that is ranked, the best policy in the first metric first.
 
-    Columns: ``policy``, ``view``, ``exact``, ``metric``, ``mean`` (of the metric), ``ratio`` (geometric mean of the ratios
+    Columns: ``policy``, ``view``, ``exact``, ``informed`` (what it knows beside the jobs so far), ``metric``, ``mean`` (of the metric), ``ratio`` (geometric mean of the ratios
     to the base, draw by draw), ``lower``, ``upper`` (95 %; a ratio is at least 1), ``base`` ("lower bound" or "best of the
     draw", with what is added to both, see `SHIFTS`), ``rank`` by the ratio, ``rank_lower``, ``rank_upper``, ``cpu_s`` (of a
     decision on this machine).
@@ -97,9 +99,10 @@ def standing(found: Comparison, task: Task, bounds: pd.DataFrame) -> pd.DataFram
         for policy in values:
             own, of = values[policy].dropna(), found.runs[found.runs["policy"] == policy]
             mean, lower, upper = _over_draws(logs[policy].dropna().to_numpy(float))
+            asked = "informed" in of and bool((of["informed"] == 1).any())
             rows.append({
                 "policy": policy, "view": of["view"].iloc[0], "exact": task.exact.get(str(policy), ""),
-                "metric": metric, "mean": float(own.mean()), "ratio": mean, "lower": lower, "upper": upper,
+                "informed": task.knows.get(str(policy), ASKED if asked else ""), "metric": metric, "mean": float(own.mean()), "ratio": mean, "lower": lower, "upper": upper,
                 "base": said, "cpu_s": float(of[CPU].mean()) if CPU in of else math.nan,
                 **{to: ranks.get(policy, {}).get(name, math.nan) for name, to in RANKS.items()},
             })  # fmt: skip
@@ -129,7 +132,7 @@ def sheet(table: pd.DataFrame, task: Task, currency: str = "") -> pd.DataFrame:
         part = table[table["metric"] == metric]
         scale = metric_of(metric).scaled(float(part["mean"].abs().max()), currency)
         for row in part.to_dict("records"):
-            marks = {" [exact]": row["exact"], " [informed]": task.knows.get(row["policy"])}
+            marks = {" [exact]": row["exact"], " [informed]": row["informed"]}
             name = row["policy"] + "".join(mark for mark, why in marks.items() if why)
             told = rows.setdefault(row["policy"], {"policy": name, "jobs": row["view"]})
             told[metric_of(metric).title(float(part["mean"].abs().max()), currency)] = scale.number(

@@ -71,6 +71,12 @@ class Comparison:
         """The policies that ran, in the order in which they were named."""
         return tuple(dict.fromkeys(self.runs["policy"]))
 
+    def marked(self, policy: str) -> str:
+        """The name of a policy; with a mark behind it where a run of it asked for jobs that had not come (`View.all_jobs`)."""
+        runs = self.runs[self.runs["policy"] == policy]
+        knows = "informed" in runs and bool((runs["informed"] == 1).any())
+        return f"{policy} [informed]" if knows else policy
+
     def __repr__(self) -> str:
         """The answer, the table and the notes as text."""
         return text_of(self)
@@ -94,11 +100,11 @@ def _sentences(found: Comparison, labels: Mapping[str, Any], part: pd.DataFrame)
     best = best_of(values, metric.name)
     own = estimate(part, values, best)
     if len(values.columns) == 1:
-        return [f"{best}: {metric.words} {_text(metric, own, found.currency)}."]
-    said = f"Best in {metric.words} is {best}: {_text(metric, own, found.currency)}{_over(found, labels, best)}."
+        return [f"{found.marked(best)}: {metric.words} {_text(metric, own, found.currency)}."]
+    said = f"Best in {metric.words} is {found.marked(best)}: {_text(metric, own, found.currency)}{_over(found, labels, best)}."
     apart = {name: estimate(part, values, name, best) for name in map(str, values) if name != best}
     worse = {name: each for name, each in apart.items() if is_shown(each)}
-    equal = _listed([name for name in apart if name not in worse])
+    equal = _listed(found, [name for name in apart if name not in worse])
     told = ""
     if worse:
         name = min(worse, key=lambda name: abs(worse[name].mean))
@@ -106,7 +112,7 @@ def _sentences(found: Comparison, labels: Mapping[str, Any], part: pd.DataFrame)
             by = f"with {_text(metric, estimate(part, values, name), found.currency)}"
         else:
             by = _worse_by(metric, worse[name], own.mean)
-        told = f"Next is {name}, {by}"
+        told = f"Next is {found.marked(name)}, {by}"
     if all(each.n == 1 for each in apart.values()):
         sentences = [equal and f"Equal: {equal}.", told and f"{told} (one run, no interval)."]
     else:
@@ -190,10 +196,10 @@ def _digits_of(found: Estimate, by: float) -> Iterator[str]:
     return (digits(x / by, half) for x in (found.mean, found.lower, found.upper))
 
 
-def _listed(names: Sequence[str]) -> str:
+def _listed(found: Comparison, names: Sequence[str]) -> str:
     if len(names) <= NAMED + 1:
-        return ", ".join(names)
-    return f"{', '.join(names[:NAMED])} and {len(names) - NAMED} others"
+        return ", ".join(map(found.marked, names))
+    return f"{', '.join(map(found.marked, names[:NAMED]))} and {len(names) - NAMED} others"
 
 
 def sheet_of(
@@ -212,7 +218,7 @@ def sheet_of(
     order = order_of(found, labels)
     rank = ranks[ranks["metric"] == found.metrics[0]].set_index("policy")
     columns["rank"] = [_rank(rank, name) for name in order]
-    columns["policy"] = order
+    columns["policy"] = [found.marked(name) for name in order]
     columns["view"] = [first.loc[name, "view"] for name in order]
     for name in dict.fromkeys([*(metrics or found.metrics), CPU]):
         rows = means[means["metric"] == name].set_index("policy")
@@ -287,7 +293,7 @@ def latex_of(found: Comparison) -> str:
                 worth = same(means.to_numpy(dtype=float))
                 most = worth.max() if metric.better == "more" else worth.min()
                 title = metric.title(float(means.abs().max()), found.currency)
-                best[title] = [*means.index[worth == most]]
+                best[title] = [found.marked(str(name)) for name in means.index[worth == most]]
         if labels:
             parts.append("% " + ", ".join(f"{name} = {value}" for name, value in labels.items()))
         parts.append(_tabular(sheet, best))

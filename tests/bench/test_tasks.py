@@ -5,6 +5,7 @@ import json
 import re
 from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -12,11 +13,12 @@ from experiments.bench import running, task
 from experiments.bench import table as bench_table
 from experiments.bench.check import check_schedule, rules_of
 from experiments.comparison.metrics import METRICS
-from experiments.scenario import run as scenarios_run
+from experiments.scenario import build as scenarios_build
 from experiments.scenario.build import build
 from experiments.scenario.options import parse_policy
 from experiments.scenario.run import run, summarise
 from experiments.scenario.schema import read_scenario
+from schedlab import serve
 from tests.bench.copies import COPIES, copy_of_task, facts
 from tests.command import ROOT, done, refused, schedlab
 from tests.errors import input_error
@@ -65,7 +67,7 @@ def test_a_schedule_of_a_task_whose_jobs_are_not_shipped(name, tmp_path):
     "name", [n if n not in LONG else pytest.param(n, marks=pytest.mark.slow) for n in OPEN]
 )
 def test_baselines_that_know_more_are_marked(name):
-    """All others decide the same when the last jobs are taken away."""
+    """All others decide the same when the jobs to come are drawn anew."""
     own, scenario = task.task_of(name), task.scenario_of_task(name, "s")
     for policy in own.policies:
         taken, options = parse_policy(policy)
@@ -186,7 +188,7 @@ class Half:
         self.own, self.jobs = make_policy("srpt"), None
 
     def decide(self, view):
-        duration_s = view.workload.performance.duration_s
+        duration_s = view.workload.performance.duration_s.base  # of all jobs
         if duration_s is not self.jobs:
             self.jobs = duration_s
             duration_s.flags.writeable = True
@@ -236,18 +238,42 @@ def test_a_metric_below_its_bound_is_refused():
         bench_table.expect_above_bounds(SimpleNamespace(runs=runs), of, bounds)
 
 
-def test_a_policy_that_sees_the_future(monkeypatch):
-    """One that reads the number of all jobs changes its order by it; SJF does not know it."""
+def all_of_the_engine(view):
+    """The jobs where the engine keeps them, which no policy should read."""
+    return view._controller.simulation.workload
+
+
+CHEATS = {
+    "median": lambda view: np.median(all_of_the_engine(view).performance.duration_s),
+    "number": lambda view: 60.0 * len(all_of_the_engine(view)),
+    "last": lambda view: all_of_the_engine(view).performance.duration_s[-1],
+    "next": lambda view: all_of_the_engine(view).submit_s[len(view.workload) :][:20].sum() % 3600,
+}
+
+
+@pytest.mark.parametrize("cheat", [*CHEATS, None])
+def test_a_policy_that_sees_the_future(cheat, monkeypatch):
+    """It serves first the jobs whose duration is nearest to a number; where this comes from jobs to come, it is found."""
     scenario = task.scenario_of_task("philly-v1", "s")
-    assert running.looks_ahead(scenario.model_copy(update={"policy": "sjf"})) == ""
-    made = scenarios_run.run
+    near = CHEATS.get(cheat, lambda view: view.workload.performance.duration_s.mean())
 
-    def cheating(scenario, built):
-        policy = "sjf" if len(built[0]) > 190 else "fifo-strict"
-        return made(scenario.model_copy(update={"policy": policy}), built=built)
+    def nearest(view):
+        duration_s = view.workload.performance.duration_s
+        return serve(view, sorted(view.waiting, key=lambda job: abs(duration_s[job] - near(view))))
 
-    monkeypatch.setattr(scenarios_run, "run", cheating)
-    assert "decides otherwise before" in running.looks_ahead(scenario)
+    monkeypatch.setattr(scenarios_build, "policy_of", lambda scenario: nearest)
+    ahead = running.looks_ahead(scenario)
+    assert ahead.startswith("with other jobs after") if cheat else ahead == ""
+
+
+def test_a_policy_that_asks_for_all_jobs(monkeypatch):
+    def asks(view):
+        return serve(view, sorted(view.waiting, key=view.all_jobs.performance.duration_s.item))
+
+    monkeypatch.setattr(scenarios_build, "policy_of", lambda scenario: asks)
+    scenario = task.scenario_of_task("philly-v1", "s")
+    told = "it asks for jobs that have not come (view.all_jobs)"
+    assert running.looks_ahead(scenario) == told
 
 
 def test_seeds_of_the_official_table(monkeypatch):
@@ -291,6 +317,23 @@ def test_ratios_to_the_best_of_a_draw():
     assert (found["lower"] >= 1).all()
     assert set(by["base"]["mean_jct_s"]) == {"best of the draw"}
     assert set(by["base"]["p95_total_wait_s"]) == {"best of the draw, 1 h added to both"}
+
+
+def test_the_table_marks_who_asked_for_jobs_to_come():
+    """A baseline as the task says it, a policy of one's own by its runs; others not, nor where no run is marked."""
+    known, (what,) = task.task_of("philly-v1"), task.task_of("philly-v1").knows.values()
+    runs = pd.DataFrame({
+        "policy": ["gittins+proportional", "mine", "sjf"], "view": "as given", "seed": 0, "draw": 0,
+        **{metric: [100.0, 110.0, 120.0] for metric in known.rank},
+    })  # fmt: skip
+    for marks, mine in (([1.0, 1.0, np.nan], bench_table.ASKED), (None, "")):
+        given = runs if marks is None else runs.assign(informed=marks)
+        found = bench_table.standing(SimpleNamespace(runs=given), known, pd.DataFrame())
+        told = found.groupby("policy")["informed"].first().to_dict()
+        assert told == {"gittins+proportional": what, "mine": mine, "sjf": ""}
+        names = [*bench_table.sheet(found, known)["policy"]]
+        assert ("mine [informed]" in names) == bool(mine)
+        assert {"gittins+proportional [informed]", "sjf"} <= {*names}
 
 
 def test_the_choice_of_a_policy_has_the_numbers_of_the_tables():

@@ -89,6 +89,28 @@ def test_the_answer(values, metric, line):
 
 
 @pytest.mark.parametrize(
+    ("values", "line"),
+    [
+        ({"a": [1.0]}, "a [informed]: mean completion time 1 s."),
+        ({"a": [1.0], "b": [1.0], "c": [2.0]},
+         "Best in mean completion time is a [informed]: 1 s. Equal: b. Next is c, 100 % longer (one run, no interval)."),
+        ({"b": [1.0], "c": [1.0], "a": [1.0]}, "Best in mean completion time is b: 1 s. Equal: c, a [informed]."),
+        ({"b": [1.0], "a": [2.0]},
+         "Best in mean completion time is b: 1 s. Next is a [informed], 100 % longer (one run, no interval)."),
+    ],
+)  # fmt: skip
+def test_who_asked_for_jobs_to_come_is_marked(values, line):
+    runs = runs_of(values, JCT)
+    runs["informed"] = [1.0 if name == "a" else np.nan for name in runs["policy"]]
+    found = compared(runs, [JCT])
+    assert words_of(found) == [line]
+    assert [name for name in sheet_of(found, {})["policy"] if name.startswith("a")] == [
+        "a [informed]"
+    ]
+    assert latex_of(found).count(r"\textbf") == sum(value == [1.0] for value in values.values())
+
+
+@pytest.mark.parametrize(
     ("others", "listed"),
     [(1, "p1"), (2, "p1, p2"), (5, "p1, p2, p3, p4, p5"), (6, "p1, p2, p3, p4 and 2 others"), (9, "p1, p2, p3, p4 and 5 others")],
 )  # fmt: skip
