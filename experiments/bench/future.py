@@ -75,7 +75,7 @@ def depends_on(
 
 
 class _Over(Exception):
-    """What is compared has been decided."""
+    """Raised when what is compared has been decided."""
 
 
 class Recorded:

@@ -292,7 +292,7 @@ def _needs_itself(cluster: Cluster, times_s: FloatArray) -> npt.NDArray[np.bool_
 
 
 def same_families_until(cluster: Cluster, times_s: FloatArray, count: int) -> int:
-    """How many jobs have come when the machines of the first ``count`` jobs are no longer those of all that have come.
+    """Number of jobs that have come when the machines of the first ``count`` jobs are no longer those of all that have come.
 
     Parameters
     ----------

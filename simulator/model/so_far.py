@@ -46,7 +46,7 @@ class SoFar:
         self._lists: list[tuple[list[Any], Sequence[Any]]] = []
 
     def of(self, whole: Thing) -> Thing:
-        """What is seen of a thing, and of the things that it has; of one without `job_columns` the thing itself."""
+        """The seen part of a thing, and of the things that it has; of one without `job_columns` the thing itself."""
         columns = getattr(whole, "job_columns", None)
         if columns is None:
             return whole

@@ -25,10 +25,12 @@ def task(*rank: str, exact=None, knows=None) -> SimpleNamespace:
     return SimpleNamespace(rank=rank, exact=exact or {}, knows=knows or {})
 
 
-def table(values, metric=JCT, bounds=NO_BOUND, more=None, exact=None, **columns) -> pd.DataFrame:
+def table(
+    values, metric=JCT, bounds=NO_BOUND, more=None, exact=None, knows=None, **columns
+) -> pd.DataFrame:
     runs = runs_of(values, metric, more, **columns)
     metrics = [metric, *(more or {})]
-    return standing(compared(runs, metrics), task(*metrics, exact=exact), bounds)
+    return standing(compared(runs, metrics), task(*metrics, exact=exact, knows=knows), bounds)
 
 
 def ratios(found: pd.DataFrame) -> dict[str, float]:
@@ -142,8 +144,9 @@ def test_the_sheet_to_read():
     found = table(
         {"a": [7200.0] * 3, "b": [14400.0] * 3}, more={BUSY: {"a": [0.5] * 3, "b": [0.5, 0.4, 0.6]}},
         mean_decision_cpu_s=0.0021, view={"a": "as given", "b": "elastic"}, exact={"b": "solver"},
+        knows={"a": "all jobs"},
     )  # fmt: skip
-    told = sheet(found, task(JCT, BUSY, knows={"a": "all jobs"}))
+    told = sheet(found, task(JCT, BUSY))
     assert list(told)[:3] == ["rank", "policy", "jobs"]
     rows = told.to_dict("records")
     assert [row["policy"] for row in rows] == ["a [informed]", "b [exact]"]
