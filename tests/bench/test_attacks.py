@@ -110,14 +110,18 @@ def test_llm_jobs_that_pay_for_nothing():
     assert all(": does 9" in line for line in work)
 
 
-DOWN = np.array([[0, 2000.0, 3000.0]])
+DOWN = np.array([[0, 2000.0, 3000.0], [0, 9000.0, 9100.0]])
 AS_LLM = Rules(
     Delays.of(300.0), 1800.0, 30.0, 300.0, least_gap_s=60.0, outages=lambda until_s: DOWN[DOWN[:, 1] <= until_s]
 )  # fmt: skip
-"""Rules of llm-v1; node 0 goes down at 2000 s and is back at 3000 s."""
+"""Rules of llm-v1; node 0 goes down at 2000 s and is back at 3000 s, and again at 9000 s for 100 s."""
 PAID = {
     # 5,000 s of work with two checkpoints of 30 s.
     "without a break": [("j0", 1, 1, 0, 5060)],
+    "in two rows": [("j0", 1, 1, 0, 1000), ("j0", 1, 1, 1000, 5060)],
+    # 4,000 s are left at 5,000 s; the node fails 3,700 s after the delay, two checkpoints later: 400 s are left.
+    "failed later": [("j0", 1, 1, 0, 1000), ("j0", 0, 1, 5000, 9000), ("j0", 1, 1, 9060, 10060)],
+    "ends as its node fails": [("j0", 1, 1, 0, 1000), ("j0", 0, 1, 4640, 9000)],
     # After 1,000 s it goes on at 2,000 s: 300 s to resume, 4,000 s of work, two checkpoints.
     "resumed": [("j0", 1, 1, 0, 1000), ("j0", 1, 1, 2000, 6360)],
     "moved": [("j0", 1, 1, 0, 1000), ("j0", 0, 1, 1000, 1999), ("j0", 1, 1, 2060, 5691)],
@@ -329,6 +333,23 @@ def test_half_a_gpu_at_full_speed():
     anywhere(["holds 0.5 GPUs"], faults(rows, jobs, nodes(1)))
 
 
+def test_nodes_and_racks_that_a_job_asks_for():
+    """Four GPUs on two nodes of one rack, two on each; nodes 0 and 1 are a rack, 2 and 3 the other."""
+    jobs = fixed([0], [10], [4], num_nodes=[2], one_rack=[True])
+    machines = Cluster((NodeType("n", "GPU", 4),), 4, (0,) * 4, nodes_per_rack=2)
+    of = {
+        ((0, 2), (1, 2)): [],
+        ((1, 2), (2, 2)): ["job j0: is in 2 racks from 0 s, expected one"],
+        ((0, 4),): ["job j0: is on 1 nodes from 0 s, expected 2"],
+        ((0, 3), (1, 1)): ["job j0: holds 3 GPUs of node 0 from 0 s, expected 2"],
+    }
+    for shares, expected in of.items():
+        rows = table(*[("j0", node, gpus, 0, 10) for node, gpus in shares])
+        found = faults(rows, jobs, machines)
+        assert [line for line in found if line in expected] == expected
+        assert bool(found) == bool(expected), found
+
+
 # -- machines whose type is chosen ------------------------------------------------------------------
 
 VMS = Cluster.of_vms(
@@ -427,10 +448,11 @@ ends at 440 s. ``j1`` does 100 of its 150 in the second, and 50 in a short one, 
         (3, (450, 500), "job j1: starts or changes at 450 s, the next round begins at 560 s"),
         (3, None, "job j1: ends at 240 s, its work at 290 s"),
         (2, None, "job j0: stops at 120 s, before its work is done"),
+        (4, (610, 730), "job j1: holds GPUs from 610 s, after its work"),
     ],
 )
 def test_rounds_that_end_with_their_last_job(row, changed, expected):
-    rows = [*KEPT]
+    rows = [*KEPT, ("j1", 0, 1, 0, 0)]  # a row of no length is none
     if changed is not None:
         rows[row] = (*rows[row][:3], *changed)
     elif row is not None:
@@ -439,6 +461,15 @@ def test_rounds_that_end_with_their_last_job(row, changed, expected):
     jobs = Workload(["j0", "j1"], [0, 0], TrainingTimes.of(steps, ("v100",)))
     machine = Cluster.of_nodes(NodeType("v100", "v100", 1), 1)
     assert faults(table(*rows), jobs, machine, LAST_FINISHER) == ([expected] if expected else [])
+
+
+def test_a_round_begins_with_a_submission_where_no_job_is_left():
+    """Not at a multiple of 120 s after the end of the last one, at 60 s."""
+    steps = jobs_of([60, 60], [1, 1])
+    jobs = Workload(["j0", "j1"], [0, 100], TrainingTimes.of(steps, ("v100",)))
+    machine = Cluster.of_nodes(NodeType("v100", "v100", 1), 1)
+    rows = table(("j0", 0, 1, 0, 60), ("j1", 0, 1, 100, 160))
+    assert faults(rows, jobs, machine, LAST_FINISHER) == []
 
 
 def test_a_row_that_never_ends_is_over_with_its_work():

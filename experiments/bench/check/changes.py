@@ -103,10 +103,9 @@ def numbers_of(
 
     For example, on how many nodes each job is; key and time are those of `levels` of the key alone.
     """
-    (owner, other), times_s, held = levels([key, of], at_s, gpus)
+    (owner, _), times_s, held = levels([key, of], at_s, gpus)
     there = held[:, 0] > NONE
-    same = (owner[1:] == owner[:-1]) & (other[1:] == other[:-1])
-    before = np.append(False, there[:-1] & same)
+    before = np.append(False, there[:-1])  # of the same keys, or False: all come back to 0
     steps = there.astype(np.float64) - before
     (owner,), times_s, count = levels([owner], times_s, steps[:, None])
     return owner, times_s, count[:, 0].astype(np.int64)
