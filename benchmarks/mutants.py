@@ -201,8 +201,7 @@ class Watch:
 
     def __init__(self, mutants: Sequence[Mutant]) -> None:
         self.mutants = mutants
-        self.survivors: list[Mutant] = []
-        self.unreached: list[Mutant] = []
+        self.left = 0
         self._failed = False
         self._enters: dict[tuple[str, str], list[pytest.Item]] = {}
         self._took: dict[pytest.Item, float] = {}
@@ -219,13 +218,12 @@ class Watch:
         gc.freeze()  # so that a child does not copy what it only looks through
         for at, mutant in enumerate(self.mutants):
             items = self._enters.get((mutant.module, mutant.function), [])
-            if not items:
-                self.unreached.append(mutant)
-            elif not self._is_killed(mutant, sorted(items, key=self._took.__getitem__), caches):
-                self.survivors.append(mutant)
+            by_time = sorted(items, key=self._took.__getitem__)
+            if not items or not self._is_killed(mutant, by_time, caches):
+                self.left += 1
+                print(f"-- {'survives' if items else 'not entered'}: {mutant}", flush=True)
             if at % 100 == 99:
-                left = len(self.survivors) + len(self.unreached)
-                print(f"{at + 1} of {len(self.mutants)}, {left} survive", flush=True)
+                print(f"{at + 1} of {len(self.mutants)}, {self.left} survive", flush=True)
         return True
 
     def _watch_each(self, items: Sequence[pytest.Item]) -> None:
@@ -307,11 +305,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     plain = ["-p", "no:cacheprovider", "-p", "no:xdist", "-q", "--no-header", "--no-summary"]
     plain += ["--tb=no", "--assert=plain"]  # what failed is of no interest, and takes time
     code = int(pytest.main([*plain, *left_out, *(options.tests or tests)], plugins=[watch]))
-    for title, found in (("survives", watch.survivors), ("not entered", watch.unreached)):
-        for mutant in found:
-            print(f"-- {title}: {mutant}")
-    left = len(watch.survivors) + len(watch.unreached)
-    killed = len(mutants) - left
+    killed = len(mutants) - watch.left
     print(
         f"{options.package}: {len(mutants)} mistakes, {killed} killed ({killed / len(mutants):.0%})"
     )

@@ -72,6 +72,7 @@ def test_nodes_of_a_list_of_names(made, names, count):
         ("gpu", 1, None, None),
         ("gpu:a100", 1, "A100", None),
         ("gpu:a100:4", 4, "A100", None),
+        ("gpu:V100:4", 4, "V100", None),
         ("gpu:a100:4(S:0-1)", 4, "A100", None),
         ("gpu:a100:2,gpu:a100:3", 5, "A100", None),
         ("gpu:2,gpu:v100:3", 5, "V100", None),
@@ -167,9 +168,17 @@ def test_cpus_and_memory_where_they_are_numbers(made, text, cpus, memory_gb):
 
 def test_no_node_with_gpus(made):
     wrong(made, "no node with GPUs, expected NodeName=.. Gres=gpu:..", "NodeName=a CPUs=8\n")
+    wrong(made, "no node with GPUs, expected NodeName=.. Gres=gpu:..", "\n")
     wrong(
         made, "no node with GPUs, expected NodeName=.. Gres=gpu:..", "NodeName=DEFAULT Gres=gpu:8\n"
     )
+
+
+def test_numbers_that_are_too_long(made):
+    many = "9" * 10
+    told = f"has '{many}', expected a whole number below a billion"
+    wrong(made, f"gres {told}", f"NodeName=a Gres=gpu:{many}\n")
+    wrong(made, f"nodename {told}", f"NodeName=a[1-{many}] Gres=gpu:1\n")
 
 
 # -- lines --------------------------------------------------------------------------------------
@@ -432,6 +441,12 @@ def test_which_qos_stops_which(made):
         f"Priority of {file} (PriorityWeightQOS is 0)",
         f"column flags of {file}",
     ]
+
+
+def test_several_qos_that_stop_others(made):
+    qos = "Name|Priority|Preempt\na|3|b,c\nb|2|c\nc|1|\n"
+    found = made(f"PreemptType=preempt/qos\n{NODE}", qos)
+    assert values(found, "policy_options")["qos-preemption.over"] == "a=b,c b=c"
 
 
 @pytest.mark.parametrize(
