@@ -86,6 +86,15 @@ PACKAGES: dict[str, tuple[list[str], list[str]]] = {
         [f"experiments/importing/{part}.py" for part in IMPORTING],
         [f"tests/importing/test_{part}.py" for part in IMPORTING],
     ),
+    "bench": (["experiments/bench/table.py"], ["tests/bench/test_table.py"]),
+    "backfilling": (
+        ["policies/backfilling.py"],
+        ["tests/core/test_backfilling.py", "tests/policies/test_where_jobs_lie.py"],
+    ),
+    "free-capacity": (
+        ["policies/free_capacity.py", "policies/free_gpus.py"],
+        ["tests/core/test_indexes.py", "tests/policies/test_where_jobs_lie.py"],
+    ),
     "mechanisms": (
         ["policies/synergy/mechanisms.py", "policies/synergy/eviction.py"],
         ["tests/synergy/test_by_hand.py"],

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from experiments.comparison.metrics import CPU, DEFAULTS, METRICS, Scale, digits, metric_of
+from experiments.comparison.metrics import CPU, DEFAULTS, METRICS, Scale, _times, digits, metric_of
 from experiments.comparison.pictures import key_words
 
 MORE = {
@@ -19,6 +19,35 @@ def test_where_more_is_better():
     ]
     assert metric_of(CPU).better == ""
     assert metric_of("own").better == "less"
+
+
+def test_names_and_words_of_times():
+    """Completion, wait until the first start, and wait in all; of each the mean and three quantiles."""
+    assert _times() == {
+        "mean_jct_s": "mean completion time", "p50_jct_s": "median completion time",
+        "p95_jct_s": "p95 completion time", "p99_jct_s": "p99 completion time",
+        "mean_wait_s": "mean wait until the first start", "p50_wait_s": "median wait until the first start",
+        "p95_wait_s": "p95 wait until the first start", "p99_wait_s": "p99 wait until the first start",
+        "mean_total_wait_s": "mean total wait", "p50_total_wait_s": "median total wait",
+        "p95_total_wait_s": "p95 total wait", "p99_total_wait_s": "p99 total wait",
+    }  # fmt: skip
+    for name, words in _times().items():
+        assert (METRICS[name].words, METRICS[name].unit) == (words, "s")
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "words"),
+    [
+        ("own_s", "s", "own"),
+        ("own_cost", "money", "own cost"),
+        ("own", "", "own"),
+        ("s_own", "", "s own"),
+    ],
+)
+def test_a_metric_that_no_list_has(name, unit, words):
+    found = metric_of(name)
+    assert (found.name, found.unit, found.words, found.better) == (name, unit, words, "less")
+    assert (found.never_0, found.several) == (False, False)
 
 
 def test_units_of_all():
@@ -107,6 +136,7 @@ def test_a_value_with_its_unit(name, value, text):
 
 def test_without_a_currency_money_has_no_unit():
     assert metric_of("total_cost").title(5.0) == "total cost"
+    assert metric_of("total_cost").scaled(5.0) == Scale(1.0, "")
 
 
 def test_ends_of_an_interval():
