@@ -15,29 +15,36 @@ bf_resolution_s : expected durations are rounded up to a multiple of it, s; 0: t
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from heapq import merge
+from itertools import chain
+from operator import itemgetter
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from policies.free_capacity import FreeCapacity
 from policies.multifactor import Multifactor
 from policies.registration import register
-from policies.waiting import Order
+from policies.running import ExpectedEnds, Shares
+from policies.waiting import FEW, WaitingArray, demand
 from simulator import FIXED, NO_CHANGE, Decision, InputError, Placement, View
-from simulator.model.cluster import FloatArray
-from simulator.model.places import Places
-from simulator.model.ranks import ranked
-from simulator.model.tolerances import CAPACITY, INSTANT_S
+from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.ranks import LEAST, ranks
+from simulator.model.tolerances import EQUAL, INSTANT_S
 
-OVERDUE_S = 4 * INSTANT_S
-"""A job that should have ended is expected to end so much later than now."""
+Numbers = tuple[float, ...]
+BoolArray = npt.NDArray[np.bool_]
 
-Shares = Sequence[Placement]
-Ordered = Callable[[View, Iterable[int]], Iterable[int]]
+ANYWHERE = -1
+"""Instead of a node, where the total of free GPUs alone decides."""
+
+TIME = itemgetter(0)
+
+SAME = 1e-12
+"""Relative: a rate that is so close to the expected one is the expected one."""
 
 
 def expected_s(view: View, job: int) -> float:
@@ -55,259 +62,119 @@ def _whole_s(view: View, job: int) -> float:
     return slowest_s.item(job)
 
 
-class Reservations:
-    """Free capacity from now on: steps in time, between which it stays the same.
-
-    Where only GPUs are limited, a job may use any of them and their total decides. Else shares have nodes, and each
-    step has a row for each node.
-
-    Parameters
-    ----------
-    ends : when each running job is expected to end, s, and what it holds.
-    """
-
-    def __init__(self, view: View, ends: Iterable[tuple[float, Shares]]) -> None:
-        cluster = view.cluster
-        self.at_s: list[float] = [view.now_s]
-        self.gpus: list[float] = [view.free_gpus_total]
-        self._view, self._names = view, ("gpus", *cluster.limited_resources)
-        self._row = {n: row for row, n in enumerate(view.nodes.tolist())}
-        self._nodes: list[FloatArray] = []
-        self._places = Places(view.rows, cluster) if view.workload.has_places else None
-        if cluster.limited_resources or self._places is not None:
-            self._all = np.array(
-                [[getattr(cluster.type_of[n], r) for r in self._names] for n in self._row],
-                dtype=np.float64,
-            )
-            free = self._all.copy()
-            for n, row in self._row.items():
-                for share in view.shares[n].values():
-                    free[row] -= [getattr(share, r) for r in self._names]
-            self._nodes = [free]
-        for end_s, shares in sorted(ends, key=lambda end: end[0]):
-            self._add(end_s, math.inf, shares, -1)
-
-    @property
-    def by_node(self) -> bool:
-        """Whether shares have the nodes that they will be on."""
-        return bool(self._nodes)
-
-    def reserve(self, start_s: float, length_s: float, shares: Shares, sign: int = 1) -> None:
-        """Take shares for a while; with the sign -1 give them back."""
-        self._add(start_s, start_s + length_s, shares, sign)
-
-    def holds(self, start_s: float, length_s: float, shares: Shares) -> bool:
-        """Whether shares are free for a while."""
-        if not all(share.node in self._row for share in shares):
-            return False
-        first = bisect_left(self.at_s, start_s + INSTANT_S) - 1
-        last = max(self._step(start_s + length_s), first + 1)
-        if self._nodes:
-            room = np.min(self._nodes[first:last], axis=0) + CAPACITY * self._all
-            rows = [self._row[share.node] for share in shares]
-            needs = [[getattr(share, r) for r in self._names] for share in shares]
-            return bool((room[rows] >= needs).all())
-        return min(self.gpus[first:last]) >= sum(share.gpus for share in shares)
-
-    def earliest(
-        self, job: int, length_s: float, latest_s: float = math.inf
-    ) -> tuple[float, Shares] | None:
-        """When a job can start and hold its GPUs for so long, and where; None: not until ``latest_s``."""
-        at_s, free, gpus = self.at_s, self.gpus, self._view.workload.num_gpus_list[job]
-        first = 0
-        while first < len(at_s) and at_s[first] <= latest_s:
-            end_s = at_s[first] + length_s - INSTANT_S
-            step = first
-            while step < len(at_s) and (step == first or at_s[step] < end_s):
-                if free[step] < gpus:
-                    break
-                step += 1
-            else:
-                shares = self._place(job, gpus, first, step)
-                if shares:
-                    return at_s[first], shares
-                step = first
-            first = step + 1
-        return None
-
-    def _place(self, job: int, gpus: int, first: int, last: int) -> Shares:
-        """Shares that are free in these steps: the fullest node that holds the job, else the emptiest nodes."""
-        nodes = list(self._row)
-        if not self._nodes:
-            return (Placement(job, nodes[0], gpus),)
-        free = np.min(self._nodes[first:last], axis=0)
-        room, free_gpus = free + CAPACITY * self._all, free[:, 0]
-        workload = self._view.workload
-        stated = {"cpus": workload.num_cpus.item(job), "memory_gb": workload.memory_gb.item(job)}
-        per_gpu = np.ones_like(room)
-        for column, name in enumerate(self._names[1:], start=1):
-            own = self._all[:, column] / self._all[:, 0]
-            amount = stated[name] / gpus
-            per_gpu[:, column] = (
-                np.where(np.isfinite(own), own, 0) if math.isnan(amount) else amount
-            )
-        with np.errstate(divide="ignore", invalid="ignore"):
-            most = np.floor(np.where(per_gpu > 0, room / per_gpu, np.inf).min(axis=1))
-        wanted = 0
-        if self._places is not None:
-            fixed, wanted = self._view.cluster.node_type_of or (), self._places.nodes[job]
-            most[[not self._places.allows(job, fixed[n]) for n in nodes]] = 0
-        chosen: list[tuple[int, int]] = []
-        if self._places is None or not self._places.one_rack[job]:
-            chosen = _rows(gpus, wanted, most, free_gpus)
-        else:
-            racks = [[self._row[n] for n in rack] for rack in self._places.racks(nodes)]
-            for rack in sorted(racks, key=lambda rack: free_gpus[rack].sum()):
-                there = np.isin(np.arange(len(nodes)), rack)
-                chosen = chosen or _rows(gpus, wanted, np.where(there, most, 0), free_gpus)
-        shares = []
-        for row, part in chosen:
-            more = dict(zip(self._names, (per_gpu[row] * part).tolist(), strict=True))
-            cpus, memory_gb = more.get("cpus", 0.0), more.get("memory_gb", 0.0)
-            shares.append(Placement(job, nodes[row], part, FIXED, cpus, memory_gb))
-        return tuple(shares)
-
-    def _step(self, at_s: float) -> int:
-        """The first step that begins at a time, or later."""
-        return bisect_left(self.at_s, at_s - INSTANT_S)
-
-    def _cut(self, at_s: float) -> int:
-        """The step that begins at a time, made where there is none."""
-        step = self._step(at_s)
-        if step == len(self.at_s) or self.at_s[step] > at_s + INSTANT_S:
-            self.at_s.insert(step, at_s)
-            self.gpus.insert(step, self.gpus[step - 1])
-            if self._nodes:
-                self._nodes.insert(step, self._nodes[step - 1].copy())
-        return step
-
-    def _add(self, start_s: float, end_s: float, shares: Shares, sign: int) -> None:
-        first = self._cut(start_s)
-        last = len(self.at_s) if end_s == math.inf else self._cut(end_s)
-        gpus = sign * sum(share.gpus for share in shares)
-        for step in range(first, last):
-            self.gpus[step] -= gpus
-        for share in shares if self._nodes else ():
-            taken = [sign * getattr(share, r) for r in self._names]
-            for step in range(first, last):
-                self._nodes[step][self._row[share.node]] -= taken
+def _by_priority(view: View, job: int) -> Numbers:
+    """Highest priority first, then highest weight, on a scale on which what is relative becomes absolute."""
+    workload = view.workload
+    return -workload.priority.item(job), -math.asinh(workload.weight_per_s.item(job) / LEAST)
 
 
-def _rows(gpus: int, wanted: int, most: FloatArray, free_gpus: FloatArray) -> list[tuple[int, int]]:
-    """Rows of nodes and GPUs there, of nodes that hold at most so many; empty where the job does not fit.
-
-    The fullest ``wanted`` nodes in equal parts; for 0 the fullest node that holds the job, else the emptiest.
-    """
-    each = gpus // max(wanted, 1)
-    holding = np.flatnonzero(most >= each)
-    if len(holding) >= max(wanted, 1):
-        fullest = holding[np.argsort(free_gpus[holding], kind="stable")]
-        return [(row, each) for row in sorted(fullest[: max(wanted, 1)].tolist())]
-    chosen, left = [], gpus
-    for row in () if wanted else np.argsort(-most, kind="stable").tolist():
-        if left > 0 and most[row] > 0:
-            chosen.append((row, int(min(left, most[row]))))
-            left -= chosen[-1][1]
-    return [] if left else chosen
+ORDERS: dict[str, tuple[Callable[[View, int], Numbers], float]] = {
+    "fifo": (lambda view, job: (), 0.0),
+    "sjf": (lambda view, job: (expected_s(view, job),), INSTANT_S),
+    "priority": (_by_priority, EQUAL),
+    "multifactor": (lambda view, job: (), 0.0),
+}
+"""Numbers of a waiting job, the least first, the first one counts most; and which of them are the same. Of jobs with
+the same numbers the first submitted comes first; of those without any the longest in the queue."""
 
 
 @dataclass
 class Backfilling(Multifactor):
-    """Jobs of fixed demand in an order, with reservations for the first that wait; options as above.
-
-    Attributes
-    ----------
-    all_reserved : every job has a reservation, and keeps it or gets an earlier one; else only the first that cannot
-        start, anew at each decision.
-    """
+    """Jobs of fixed demand in an order, with reservations for some that wait; options as above."""
 
     order: str = "fifo"
     bf_window_s: float = 0.0
     bf_max_job_test: int = 0
     bf_resolution_s: float = 0.0
-    promised: dict[int, tuple[float, Shares]] = field(default_factory=dict, init=False)
-    """When jobs that wait start at the latest, s, and where, if no job runs longer than expected."""
-
     name: ClassVar[str]
-    all_reserved: ClassVar[bool]
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        orders: dict[str, Ordered] = {
-            "fifo": Order().ordered,
-            "sjf": Order(expected_s, INSTANT_S, "time asked for").ordered,
-            "priority": _by_priority,
-            "multifactor": super().ordered,
-        }
-        if self.order not in orders:
-            raise InputError(f"order is {self.order!r}, expected one of {', '.join(orders)}")
-        self._ordered = orders[self.order]
+        if self.order not in ORDERS:
+            raise InputError(f"order is {self.order!r}, expected one of {', '.join(ORDERS)}")
         for name in ("bf_window_s", "bf_max_job_test", "bf_resolution_s"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise InputError(
                     f"policy {self.name}: {name} is {getattr(self, name)}, expected a number >= 0"
                 )
+        self._numbers, self._within = ORDERS[self.order]
+        self._kinds: dict[Hashable, int] = {}
+        self._queue = WaitingArray(self._columns)
+        self._ends = ExpectedEnds(self._end_s)
+        self._free: FreeCapacity | None = None
 
     @property
     def by(self) -> str:
         """The order, in words (`policies.decision_trace`)."""
         return self.order
 
-    def ordered(self, view: View, jobs: Iterable[int] | None = None) -> Iterable[int]:
+    def ordered(self, view: View) -> Iterable[int]:
         """The waiting jobs in the order in which they are looked at."""
-        return self._ordered(view, view.waiting if jobs is None else jobs)
+        jobs = np.array([*view.waiting], dtype=np.int64)
+        numbers = np.array([self._numbers(view, job) for job in view.waiting]).T
+        found: list[int] = jobs[self._places(jobs, self._keys(view, jobs, numbers))].tolist()
+        return found
 
-    def decide(self, view: View) -> Decision:
-        """Start what delays no reservation."""
-        if not view.waiting or not (self.all_reserved or view.free_gpus_total >= 1):
-            return NO_CHANGE
-        now_s = view.now_s
-        plan = Reservations(
-            view, [(self._end_s(view, job), held) for job, held in view.running.items()]
-        )
-        latest_s = now_s + (self.bf_window_s or math.inf)
-        free = FreeCapacity(view)
-        kept = self._kept(view, plan) if self.all_reserved else {}
-        promised: dict[int, tuple[float, Shares]] = {}
-        started: list[Placement] = []
-        waiting = self.ordered(view)
-        for job in islice(waiting, self.bf_max_job_test or None):
-            if not self.all_reserved and promised and free.total_gpus < 1:
-                break
-            length_s = self._length_s(view, job)
-            if job in kept:
-                plan.reserve(kept[job][0], length_s, kept[job][1], -1)
-            only_now = promised and not self.all_reserved
-            found = plan.earliest(job, length_s, now_s if only_now else latest_s)
-            if found is None:
-                continue
-            start_s, shares = found
-            plan.reserve(start_s, length_s, shares)
-            if start_s > now_s:
-                promised[job] = found
-            elif plan.by_node:
-                free.add(shares)
-                started += shares
-            else:
-                started += free.take(job)
-        self.promised = promised
-        return Decision(started, keep_running=True) if started else NO_CHANGE
+    def _columns(self, view: View, job: int) -> Numbers:
+        """Of a waiting job: GPUs, expected length, which demand, and the numbers of the order."""
+        gpus = view.workload.num_gpus_list[job]
+        kind = self._kinds.setdefault(demand(view, job), len(self._kinds))
+        return (gpus, self._length_s(view, job), kind, *self._numbers(view, job))
 
-    def _kept(self, view: View, plan: Reservations) -> dict[int, tuple[float, Shares]]:
-        """Reservations of before that still hold, taken from the plan in order of time."""
-        kept: dict[int, tuple[float, Shares]] = {}
-        for job, (at_s, shares) in sorted(self.promised.items(), key=lambda each: each[1][0]):
-            start_s, length_s = max(at_s, view.now_s), self._length_s(view, job)
-            if job in view.waiting and plan.holds(start_s, length_s, shares):
-                plan.reserve(start_s, length_s, shares)
-                kept[job] = start_s, shares
-        return kept
+    def _keys(
+        self, view: View, jobs: IntArray, numbers: Iterable[FloatArray]
+    ) -> Sequence[FloatArray]:
+        """Numbers of jobs by which they are ordered now, the least first; none: as they are."""
+        return [-self.priority(view, jobs)] if self.order == "multifactor" else [*numbers]
 
-    def _end_s(self, view: View, job: int) -> float:
-        """When a job that runs is expected to end."""
-        asked = not math.isnan(view.workload.requested_s.item(job))
-        since_s = view.states.held_since_s[job] if asked else view.now_s
-        return max(since_s + self._length_s(view, job), view.now_s + OVERDUE_S)
+    def _places(self, jobs: IntArray, keys: Sequence[FloatArray]) -> IntArray:
+        """``(n,)`` places of jobs in the order."""
+        if not keys:
+            return np.arange(len(jobs))
+        return np.lexsort((jobs, *(ranks(key, self._within) for key in reversed(keys))))
+
+    def _first(
+        self, jobs: IntArray, keys: Sequence[FloatArray], some: BoolArray, count: int
+    ) -> list[int]:
+        """Places of the first so many in the order of some of the jobs."""
+        places = np.flatnonzero(some)
+        if not keys:
+            found: list[int] = places[:count].tolist()
+        elif count == 1 and len(places):
+            for key in keys:
+                values = key[places]
+                places = places[values <= values.min() + self._within]
+            found = [int(places[jobs[places].argmin()])]
+        else:
+            order = self._places(jobs[places], [key[places] for key in keys])
+            found = places[order[:count]].tolist()
+        return found
+
+    def _looked_at(self, jobs: IntArray, keys: Sequence[FloatArray]) -> BoolArray:
+        """``(n,)`` which jobs are looked at."""
+        found = np.ones(len(jobs), dtype=np.bool_)
+        if 0 < self.bf_max_job_test < len(jobs):
+            found[self._places(jobs, keys)[self.bf_max_job_test :]] = False
+        return found
+
+    def _free_now(self, view: View) -> FreeCapacity:
+        if self._free is None:
+            self._free = FreeCapacity(view)
+        else:
+            self._free.refresh(view)
+        return self._free
+
+    def _latest_s(self, view: View) -> float:
+        """Who would start later gets no reservation."""
+        return view.now_s + (self.bf_window_s or math.inf)
+
+    def _end_s(self, view: View, job: int) -> tuple[float, bool]:
+        """When a job that runs is expected to end, and whether that stays the same until then."""
+        length_s = self._length_s(view, job)
+        if not math.isnan(view.workload.requested_s.item(job)):
+            return view.states.held_since_s[job] + length_s, True
+        pace = view.states.rate[job] * _whole_s(view, job)
+        return view.now_s + length_s, view.is_steady and abs(pace - 1) <= SAME
 
     def _length_s(self, view: View, job: int) -> float:
         """Seconds that a job is expected to hold its GPUs, rounded up."""
@@ -319,11 +186,56 @@ class Backfilling(Multifactor):
         return length_s + math.ceil(whole_s / step_s) * step_s - whole_s
 
 
-def _by_priority(view: View, jobs: Iterable[int]) -> Iterable[int]:
-    """Highest priority first, then highest weight, then as submitted."""
-    workload, jobs = view.workload, sorted(jobs)
-    by_weight = ranked(jobs, [-workload.weight_per_s.item(job) for job in jobs], None)
-    return sorted(by_weight, key=lambda job: -workload.priority.item(job))
+class Reservation:
+    """The start of a job as soon as it fits, and what it then needs of the GPUs that are free now.
+
+    A job that is over by then may have all that is free now; one that is not, leaves what is needed.
+
+    Parameters
+    ----------
+    at_s, shares : when and where the job starts.
+    ended : what others hold that are expected to have ended by then.
+    """
+
+    def __init__(self, at_s: float, shares: Shares, ended: Iterable[Shares]) -> None:
+        self.at_s, self.shares = at_s, shares
+        self._by_node = shares[0].node != ANYWHERE
+        self._needs = {share.node: [0.0, 0.0, 0.0] for share in shares}
+        self._count(shares, 1)
+        for held in ended:
+            self._count(held, -1)
+
+    def _count(self, shares: Shares, sign: int) -> None:
+        for share in shares:
+            needs = self._needs.get(share.node if self._by_node else ANYWHERE)
+            if needs:
+                for k, amount in enumerate((share.gpus, share.cpus, share.memory_gb)):
+                    needs[k] += sign * amount
+
+    def outlasts(self, end_s: FloatArray) -> BoolArray:
+        """Which jobs that start now and end then are not over when the job of the reservation starts."""
+        return end_s - INSTANT_S > self.at_s
+
+    def lets(self, free_gpus: float, gpus: FloatArray, end_s: FloatArray) -> BoolArray:
+        """``(n,)`` which jobs may start now, as far as totals say."""
+        needed = sum(max(0.0, needs[0]) for needs in self._needs.values())
+        return gpus <= np.where(self.outlasts(end_s), free_gpus - needed, free_gpus)
+
+    def place(self, free: FreeCapacity, job: int, end_s: FloatArray) -> Shares:
+        """Shares of a job that starts now."""
+        if not self.outlasts(end_s):
+            shares = free.place(job)
+            self._count(shares, -1)  # they will be free again
+            return shares
+        held = [
+            Placement(job, node, max(0.0, gpus), FIXED, max(0.0, cpus), max(0.0, memory_gb))
+            for node, (gpus, cpus, memory_gb) in self._needs.items()
+            if self._by_node
+        ]
+        free.add(held)
+        shares = free.place(job)
+        free.add(held, -1)
+        return shares
 
 
 @register(
@@ -336,17 +248,72 @@ class EasyBackfill(Backfilling):
     """EASY backfilling: jobs pass the first that does not fit where they do not delay it."""
 
     name = "easy-backfill"
-    all_reserved = False
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.promised: dict[int, tuple[float, Shares]] = {}
+        """When the first job that waits starts at the latest, s, and where, if no job runs longer than expected."""
 
-@register(
-    "conservative-backfill",
-    requires=("servers", "fixed-demand"),
-    paper="Mu'alem and Feitelson, TPDS 2001",
-    places=True,
-)
-class ConservativeBackfill(Backfilling):
-    """Conservative backfilling: every job has a reservation, which no other job delays."""
+    def decide(self, view: View) -> Decision:
+        """Start what does not delay the first job that waits on."""
+        if not view.waiting or view.free_gpus_total < 1:
+            return NO_CHANGE
+        free, jobs = self._free_now(view), self._queue.refresh(view)
+        self._ends.refresh(view)
+        gpus, length_s, kind, *numbers = self._queue.columns
+        keys = self._keys(view, jobs, numbers)
+        end_s, left = view.now_s + length_s, self._looked_at(jobs, keys)
+        started: dict[int, tuple[Placement, ...]] = {}
+        ends: list[tuple[float, Shares]] = []
+        head: Reservation | None = None
+        while free.total_gpus >= 1:
+            some = left & head.lets(free.total_gpus, gpus, end_s) if head else left
+            # Where some start, many may, as when a cluster is empty.
+            places = self._first(jobs, keys, some, len(started) if len(started) > FEW else 1)
+            if not places:
+                break
+            for place in places:
+                job, its_end_s = jobs.item(place), end_s[place : place + 1]
+                if not left[place] or (
+                    head and not head.lets(free.total_gpus, gpus[place], its_end_s)
+                ):
+                    continue
+                shares = head.place(free, job, its_end_s) if head else free.place(job)
+                if shares:
+                    left[place] = False
+                    free.add(shares)
+                    started[job] = shares
+                    ends.append((end_s.item(place), shares))
+                    continue
+                alike = kind == kind[place]
+                if head and head.outlasts(its_end_s):
+                    alike &= head.outlasts(end_s)
+                left &= ~alike
+                head = head or self._reservation(view, free, job, ends)
+        self.promised = {head.shares[0].job: (head.at_s, head.shares)} if head else {}
+        self._queue.taken = started
+        return Decision(started, keep_running=True) if started else NO_CHANGE
 
-    name = "conservative-backfill"
-    all_reserved = True
+    def _reservation(
+        self, view: View, free: FreeCapacity, job: int, ends: Iterable[tuple[float, Shares]]
+    ) -> Reservation | None:
+        """The reservation of a job that does not fit; ``ends``: of those that start now. None: it would start too late."""
+        gpus, at_s, total = view.workload.num_gpus_list[job], view.now_s, free.total_gpus
+        anywhere = (Placement(job, ANYWHERE, gpus),)
+        ended: list[Shares] = []
+        shares: Shares = ()
+        in_order = merge(self._ends.in_order(view), sorted(ends, key=TIME), key=TIME)
+        for end_s, held in chain(in_order, [(math.inf, ())]):
+            if end_s > at_s + INSTANT_S:
+                if ended and total >= gpus:
+                    shares = free.place(job) if free.by_node else anywhere
+                if shares or end_s > self._latest_s(view):
+                    break
+                at_s = end_s
+            ended.append(held)
+            total += sum(share.gpus for share in held)
+            if free.by_node:
+                free.add(held, -1)
+        if free.by_node:
+            free.add(chain.from_iterable(ended))
+        return Reservation(at_s, shares, ended) if shares else None

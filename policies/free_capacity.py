@@ -31,6 +31,7 @@ class FreeCapacity:
     Attributes
     ----------
     total_gpus : free GPUs of all nodes together.
+    by_node : whether a job may not fit although they are enough.
     """
 
     def __init__(self, view: View, *, empty: bool = False, last_first: bool = False) -> None:
@@ -44,6 +45,7 @@ class FreeCapacity:
         self._largest = cluster.max_gpus_per_node
         self._beside = [_Resource(view, name) for name in cluster.limited_resources]
         self._places = Places(view.rows, cluster) if view.workload.has_places else None
+        self.by_node = bool(self._beside) or self._places is not None
         self._type_of = cluster.node_type_of
         self._changes: Changes | None = None
         self._mark = -1

@@ -7,7 +7,7 @@ Classic Fairshare Algorithm and Fair Tree Fairshare Algorithm.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -63,13 +63,6 @@ class Multifactor:
         self._usage = Usage(self.half_life_s)
         self._of_qos = _by_name("qos_priority", self.qos_priority)
         self._of_partition = _by_name("partition_priority", self.partition_priority)
-
-    def ordered(self, view: View, jobs: Iterable[int]) -> Iterable[int]:
-        """The jobs, the highest priority first; equals as submitted."""
-        waiting = np.array(sorted(jobs), dtype=np.int64)
-        order = np.argsort(-self.priority(view, waiting), kind="stable")
-        found: list[int] = waiting[order].tolist()
-        return found
 
     def priority(
         self, view: View, jobs: np.ndarray[tuple[int, ...], np.dtype[np.int64]]

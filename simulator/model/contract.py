@@ -115,6 +115,12 @@ class Changes:
             self._forgotten += self._kept
 
 
+_UNSTEADY = (
+    "checkpoint", "delay_s", "next_change", "noticed_after_s", "rate", "shown_work", "slowdown",
+)  # fmt: skip
+"""Methods by which a feature may change how long a job that runs still takes."""
+
+
 class _Instead:
     """A controller, some of whose attributes have other values."""
 
@@ -292,6 +298,11 @@ class View:
         They are carried out later, on a state that may be another, or a wrapper arranges them anew.
         """
         return self._controller.in_full
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether jobs work at one rate from their start to their end: no feature delays, slows or saves them."""
+        return not any(map(self._controller.simulation.hooks.get, _UNSTEADY))
 
     # -- the active jobs ---------------------------------------------------------------------
 

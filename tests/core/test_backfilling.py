@@ -1,17 +1,22 @@
-"""Backfilling with reservations, against an exact simulator of its own and the promises that it makes."""
+"""Backfilling with reservations, against a plain program and the promises that it makes."""
 
-from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
 from policies import make_policy
 from policies.backfilling import Backfilling
+from policies.conservative_backfilling import ConservativeBackfill
 from simulator import FIXED, Cluster, Decision, InputError, NodeType, Placement
+from simulator.features.failures import Failures, Outages
+from simulator.features.reconfiguration import Delays
 from simulator.features.tenants import tenants_of
+from simulator.laws import Exponential
 from simulator.model.tolerances import INSTANT_S
 from simulator.workloads.plain_csv import CsvJobs
 from tests.core.jobs import fixed, nodes, run
+from tests.core.plain_backfilling import Job, Node, Plain
 from tests.errors import input_error
 
 POLICIES = ("easy-backfill", "conservative-backfill")
@@ -29,75 +34,142 @@ def drawn(rng: np.random.Generator, exact: bool) -> tuple[list[tuple[int, int, i
     return jobs, gpus
 
 
-def earliest(now: Fraction, job, taken, gpus: int) -> Fraction:
-    """The first time from which the GPUs of a job are free as long as it asks for them."""
-    for at in sorted({now, *(end for _, end, _ in taken if end > now)}):
-        inside = {at, *(begin for begin, _, _ in taken if at < begin < at + job[2])}
-        if all(sum(g for b, e, g in taken if b <= t < e) + job[3] <= gpus for t in inside):
-            return at
-    raise AssertionError
+def instance(rng: np.random.Generator) -> tuple[list[Job], list[Node]]:
+    """Jobs at whole times, many at the same, that ask for their durations, for longer, or for less.
 
-
-def exact_starts(jobs, gpus: int, conservative: bool) -> list[Fraction]:
-    """Starts of a machine of its own: free GPUs are counted at every time at which something may change."""
-    start: dict[int, Fraction] = {}
-    promised: dict[int, Fraction] = {}
-    times = {Fraction(at) for at, *_ in jobs}
-    done: set[Fraction] = set()
-    while times - done:
-        now = min(times - done)
-        done.add(now)
-        # who holds GPUs from when to when, as it is expected now
-        held = [
-            (start[j], start[j] + jobs[j][2], jobs[j][3])
-            for j in start
-            if start[j] + jobs[j][1] > now
-        ]
-        queue = [j for j, job in enumerate(jobs) if job[0] <= now and j not in start]
-
-        if conservative:
-            kept = {j: (at, at + jobs[j][2], jobs[j][3]) for j, at in promised.items()}
-            for j in queue:
-                others = [*held, *(slot for i, slot in kept.items() if i != j)]
-                at = earliest(now, jobs[j], others, gpus)
-                kept[j] = (at, at + jobs[j][2], jobs[j][3])
-            starting = [j for j in queue if kept[j][0] == now]
-            promised = {j: kept[j][0] for j in queue if j not in starting}
+    Half of the instances are one machine; the others have nodes of two types and sizes, racks, and CPUs. Each job fits there.
+    """
+    is_one = bool(rng.random() < 0.5)
+    nodes = [Node(int(rng.integers(1, 9)))]
+    if not is_one:
+        sizes = rng.integers(0, 2, 2 * int(rng.integers(1, 4))).tolist()
+        nodes = [Node((2, 4)[s], (6, 16)[s], n // 2, "ab"[s]) for n, s in enumerate(sizes)]
+    estimates = rng.choice(["exact", "over", "any"])
+    jobs = []
+    for at in np.sort(rng.integers(0, 40, int(rng.integers(2, 16)))).tolist():
+        duration = int(rng.integers(1, 30))
+        asked = {"exact": duration, "over": duration + int(rng.integers(0, 20)), "any": int(rng.integers(1, 40))}  # fmt: skip
+        job = Job(at, duration, asked[estimates], 1, int(rng.integers(0, 3)))
+        if is_one:
+            gpus = int(rng.integers(1, nodes[0].gpus + 1))
         else:
-            starting, taken, reserved = [], list(held), False
-            for j in queue:
-                at = earliest(now, jobs[j], taken, gpus)
-                if at == now:
-                    starting.append(j)
-                if at == now or not reserved:
-                    reserved |= at > now
-                    taken.append((at, at + jobs[j][2], jobs[j][3]))
-        for j in starting:
-            start[j] = now
-            times.add(now + jobs[j][1])
-    return [start[j] for j in range(len(jobs))]
+            types = str(rng.choice(["", "a", "b", "a|b"], p=[0.6, 0.1, 0.1, 0.2]))
+            one_rack, wanted = bool(rng.random() < 0.3), int(rng.random() < 0.2)
+            job = job._replace(types=types, one_rack=one_rack, nodes=wanted, cpus=int(rng.integers(0, 5)))  # fmt: skip
+            gpus = int(rng.integers(1, 6))
+        job = job._replace(gpus=gpus)
+        empty = [(node.gpus, node.cpus) for node in nodes]
+        if any(Plain([job], nodes, False).places(job, empty)):
+            jobs.append(job)
+    return jobs, nodes
 
 
 def compare(seed: int) -> None:
+    """Starts and places are those of `Plain`, to the bit."""
     rng = np.random.default_rng(seed)
-    jobs, gpus = drawn(rng, exact=bool(seed % 2))
-    submit, duration, asked, wanted = zip(*jobs, strict=True)
-    workload = fixed(submit, duration, wanted, requested_s=asked)
+    jobs, nodes = instance(rng)
+    if not jobs:
+        return
+    own = {"order": str(rng.choice(["fifo", "sjf", "priority"]))}
+    if rng.random() < 0.3:
+        own["window"] = int(rng.integers(1, 40))
+    if rng.random() < 0.3:
+        own["limit"] = int(rng.integers(1, 5))
+    options = {{"window": "bf_window_s", "limit": "bf_max_job_test"}.get(k, k): v for k, v in own.items()}  # fmt: skip
+    submit, duration, asked, gpus, priority, cpus, wanted, one_rack, types = zip(*jobs, strict=True)
+    columns = {"requested_s": asked, "priority": priority}
+    cluster = Cluster.of_nodes(NodeType("n", "G", nodes[0].gpus), 1)
+    if len(nodes) > 1:
+        columns |= {"num_cpus": [c * g for c, g in zip(cpus, gpus, strict=True)], "num_nodes": wanted,
+                    "one_rack": one_rack, "gpu_types": types}  # fmt: skip
+        kinds = (NodeType("s", "a", 2, cpus=6), NodeType("m", "b", 4, cpus=16))
+        cluster = Cluster(kinds, len(nodes), [int(n.gpus == 4) for n in nodes], nodes_per_rack=2)
+    workload = fixed(submit, duration, gpus, **columns)
     for name in POLICIES:
-        expected = exact_starts(jobs, gpus, name == "conservative-backfill")
-        found = run(workload, nodes(1, gpus), name).first_start_s
-        assert found == pytest.approx([float(s) for s in expected], abs=1e-4), (seed, name)
+        expected = Plain(jobs, nodes, name == "conservative-backfill", **own).run()
+        result = run(workload, cluster, make_policy(name, **options))
+        for j, (start, parts) in enumerate(expected):
+            found = tuple(sorted((s.node, s.gpus) for s in result.schedule if s.job == j))
+            assert (result.first_start_s[j], found) == (start, parts), (seed, name, own, j)
 
 
-def test_starts_are_those_of_an_exact_simulator():
-    for seed in range(250):
+def test_starts_and_places_are_those_of_a_plain_program():
+    for seed in range(150):
         compare(seed)
 
 
 @pytest.mark.slow
-def test_starts_are_those_of_an_exact_simulator_10000_times():
-    for seed in range(250, 10_250):
+def test_starts_and_places_are_those_of_a_plain_program_5000_times():
+    for seed in range(150, 5_150):
         compare(seed)
+
+
+class EachTime(ConservativeBackfill):
+    """It makes a pass at each decision."""
+
+    def _goes_as_expected(self, view):
+        return False
+
+
+def troubles(rng: np.random.Generator, nodes: int) -> tuple[list[Any], dict[str, Any]]:
+    """Features and options under which jobs start and end otherwise than planned."""
+    features: list[Any] = []
+    if rng.random() < 0.3:
+        outages = Outages.of_each_node(nodes, Exponential(60.0), Exponential(10.0))
+        features.append(Failures([outages]))
+    if rng.random() < 0.3:
+        features.append(Delays.of(float(rng.integers(1, 9))))
+    options = [{}, {}, {"period_s": 7.0}, {"server_s": 2.0, "servers": 2}]
+    return features, options[rng.integers(4)]
+
+
+@pytest.mark.parametrize("order", ["fifo", "sjf", "multifactor"])
+def test_what_is_kept_is_what_a_pass_would_find(order):
+    """Jobs also leave the queue or run at other times than they should: nodes fail, patience ends, decisions come late."""
+    as_expected = [0]
+    goes = ConservativeBackfill._goes_as_expected
+
+    class Counted(ConservativeBackfill):
+        def _goes_as_expected(self, view):
+            found = goes(self, view)
+            as_expected[0] += found
+            return found
+
+    for seed in range(40):
+        rng = np.random.default_rng((1, seed))
+        count = 40
+        submit, duration = np.cumsum(rng.integers(0, 8, count)), rng.integers(1, 30, count)
+        gpus, columns = rng.integers(1, 5, count), {}
+        if rng.random() < 0.5:
+            asked = duration + rng.integers(-3, 20, count) * (rng.random(count) < 0.5)
+            columns["requested_s"] = np.where(rng.random(count) < 0.7, np.maximum(asked, 1), np.nan)
+        if rng.random() < 0.3:
+            columns["patience_s"] = rng.integers(1, 90, count)
+        window = {"bf_window_s": 60.0} if rng.random() < 0.3 else {}
+        features, options = troubles(rng, 3)
+        results = [
+            run(fixed(submit, duration, gpus, **columns), nodes(2, 3), made(order=order, **window),
+                *features, seed=seed, **options)
+            for made in (Counted, EachTime)
+        ]  # fmt: skip
+        assert [*results[0].schedule] == [*results[1].schedule], seed
+    assert as_expected[0] > 800
+
+
+def test_promises_are_kept_when_another_job_leaves():
+    """j1 is promised 10 s. j2 gives up at 5 s; j3 comes after it, is shorter, and would be first otherwise."""
+    jobs = fixed([0, 1, 2, 6], [10, 10, 10, 5], patience_s=[np.inf, np.inf, 3, np.inf])
+    made = make_policy("conservative-backfill", order="sjf")
+    starts = run(jobs, nodes(), made).first_start_s.tolist()
+    assert starts[:2] + starts[3:] == [0, 10, 20]
+
+
+@pytest.mark.parametrize("cpus", [np.inf, 10.0])
+def test_who_is_over_in_time_takes_nothing_from_a_reservation(cpus):
+    """j0 holds 6 of 10 GPUs until 100 s, when j1 needs 8. j2 is over by then, and j3 may have the 2 that are left."""
+    jobs = fixed([0, 1, 2, 2, 2], [100, 10, 50, 200, 1], [6, 8, 2, 2, 1])
+    found = run(jobs, nodes(10, cpus=cpus), "easy-backfill").first_start_s
+    assert found.tolist() == [0, 100, 2, 2, 52]
 
 
 class Promises:

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from policies import make_policy, waiting
 from policies.free_capacity import FreeCapacity
 from policies.learned import features
-from simulator import NO_CHANGE, Cluster, Decision, NodeType, ServerSpec, View, Workload
+from policies.running import RunningJobs
+from policies.waiting import WaitingArray
+from simulator import NO_CHANGE, Cluster, Decision, NodeType, Placement, ServerSpec, View, Workload
 from simulator.core import simulation as core
 from simulator.laws import Exponential
 from simulator.model.contract import Changes
@@ -119,6 +121,43 @@ def test_jobs_that_another_policy_preempts_queue_again(seed):
         result = run(jobs_of(seed, 25), nodes(4, 3), decide, period_s=100)
         results.append(list(result.schedule or ()))
     assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_jobs_that_are_kept_wait_and_run(seed):
+    """Whoever starts, stops, starts again and leaves meanwhile: what is kept is looked at in each third decision."""
+    rng = np.random.default_rng(seed)
+    place = [(Placement(job, job % 4, 1),) for job in range(60)]
+    kept = WaitingArray(lambda view, job: (job, 2 * job)), RunningJobs()
+    held: dict[int, tuple[Placement, ...]] = {}
+    seen = [0, 0]
+
+    def decide(view: View) -> Decision:
+        if rng.random() < 0.3:
+            jobs, running = kept[0].refresh(view), kept[1]
+            assert jobs.tolist() == [*view.waiting]
+            assert kept[0].columns.tolist() == [jobs.tolist(), (2 * jobs).tolist()]
+            assert kept[0].new == jobs.tolist()[len(jobs) - len(kept[0].new) :]
+            running.refresh(view)
+            for job, shares in running.over.items():
+                assert held.pop(job) is shares
+            held.update(running.began)
+            assert held == running.held == view.running
+            assert all(view.running[job] is shares for job, shares in held.items())
+            seen[0] += 1
+            seen[1] += len(running.began)
+        taken, free = {}, [2] * 4
+        for job in rng.permutation(view.jobs).tolist():
+            if free[job % 4]:
+                taken[job], free[job % 4] = place[job], free[job % 4] - 1
+        kept[0].taken = [*taken]
+        return Decision(taken)
+
+    jobs = fixed(
+        np.arange(0.0, 120, 2), rng.integers(5, 30, 60), patience_s=rng.integers(5, 90, 60)
+    )
+    run(jobs, nodes(2, 4), decide)
+    assert min(seen) > 10
 
 
 def test_a_large_cluster_is_not_looked_through_at_each_decision(monkeypatch):

@@ -1,0 +1,295 @@
+"""Conservative backfilling: every job that waits has a reservation, and keeps it or gets an earlier one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from policies.backfilling import Backfilling, Numbers
+from policies.registration import register
+from policies.running import OVERDUE_S, Shares
+from policies.skyline import Skyline
+from simulator import FIXED, NO_CHANGE, Decision, Placement, View
+from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.places import Places
+from simulator.model.tolerances import CAPACITY, INSTANT_S
+
+GPUS, LENGTH_S, START_S = 0, 1, -1
+"""Columns of the queue: GPUs, expected length, and the promised start; not a number where there is none."""
+
+
+@register(
+    "conservative-backfill",
+    requires=("servers", "fixed-demand"),
+    paper="Mu'alem and Feitelson, TPDS 2001",
+    places=True,
+)
+class ConservativeBackfill(Backfilling):
+    """Conservative backfilling: every job has a reservation, which no other job delays.
+
+    In a pass, each job in turn gives its reservation back and gets the earliest one beside the others. Where a pass has moved
+    none, and all has gone as expected since, another one would not move any either. Then only new jobs are looked at.
+    """
+
+    name = "conservative-backfill"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._plan: Skyline | None = None
+        self._has_settled = False
+        self._num_promised = 0
+        self._reserved: dict[int, tuple[float, Shares]] = {}
+        """Starts of jobs that wait, s, and where, if it matters on which nodes."""
+        self._until_s: dict[int, float] = {}
+        """Expected ends of the jobs that the last decision started."""
+
+    @property
+    def promised(self) -> dict[int, tuple[float, Shares]]:
+        """When jobs that wait start at the latest, s, and on which nodes, if no job runs longer than expected."""
+        jobs = self._queue.jobs.tolist()
+        promised_s = self._queue.columns[START_S].tolist() if jobs else []
+        each = zip(jobs, promised_s, strict=True)
+        return self._reserved or {job: (at_s, ()) for job, at_s in each if at_s == at_s}
+
+    def _columns(self, view: View, job: int) -> Numbers:
+        return (*super()._columns(view, job), math.nan)
+
+    def decide(self, view: View) -> Decision:
+        """Start what is due, and new jobs that delay none."""
+        if not view.waiting:
+            return NO_CHANGE
+        free, jobs = self._free_now(view), self._refreshed(view)
+        self._ends.refresh(view)
+        if free.by_node:
+            places = self._pass_by_node(view, jobs)
+        elif self._goes_as_expected(view):
+            places = self._further(view, jobs)
+        else:
+            places = self._pass(view, jobs)
+        length_s, start_s = self._queue.columns[LENGTH_S], self._queue.columns[START_S]
+        started: dict[int, Shares] = {}
+        self._until_s.clear()
+        for place in places[start_s[places] <= view.now_s].tolist():
+            job, start_s[place] = jobs.item(place), math.nan
+            _, shares = self._reserved.pop(job, (0.0, ()))
+            started[job] = shares = shares or free.place(job)
+            self._until_s[job] = view.now_s + length_s.item(place)
+            free.add(shares)
+        self._num_promised = int(np.count_nonzero(start_s == start_s))
+        self._queue.taken = started
+        return Decision(started, keep_running=True) if started else NO_CHANGE
+
+    def _refreshed(self, view: View) -> IntArray:
+        """``(n,)`` the jobs that wait now, with what was promised to them."""
+        queue = self._queue
+        before, before_s = queue.jobs, queue.columns[START_S:]
+        jobs = queue.refresh(view)
+        if queue.is_anew and len(before):
+            promised_s = dict(zip(before.tolist(), before_s[0].tolist(), strict=True))
+            queue.columns[START_S] = [promised_s.get(job, math.nan) for job in jobs.tolist()]
+        return jobs
+
+    def _in_order(self, view: View, jobs: IntArray) -> IntArray:
+        """``(n,)`` places of the jobs in the order."""
+        return self._places(jobs, self._keys(view, jobs, self._queue.columns[3:START_S]))
+
+    # -- where the total of free GPUs decides ------------------------------------------------------
+
+    def _pass(self, view: View, jobs: IntArray) -> IntArray:
+        """Give all jobs the earliest start beside the others; their places in the order."""
+        ends = [*self._ends.in_order(view)]
+        end_s = np.array([at_s for at_s, _ in ends])
+        held = np.array([[sum(share.gpus for share in shares)] for _, shares in ends])
+        plan = Skyline(view.now_s, np.array([view.free_gpus_total]), end_s, held.reshape(-1, 1))
+        order, start_s = self._in_order(view, jobs), self._queue.columns[START_S]
+        kept = order[~np.isnan(start_s[order])]
+        kept = kept[np.argsort(start_s[kept], kind="stable")]
+        start_s[kept] = plan.plan(self._table(kept, view.now_s), keep=True)
+        order = order[: self.bf_max_job_test or None]
+        before_s = start_s[order]
+        after_s = plan.plan(self._table(order), self._latest_s(view))
+        start_s[:] = math.nan
+        start_s[order] = after_s
+        stay = np.count_nonzero(np.abs(after_s - before_s) <= INSTANT_S)
+        self._plan, self._has_settled = plan, stay == self._num_promised
+        return order
+
+    def _table(self, places: IntArray, least_s: float = -math.inf) -> FloatArray:
+        """``(n, 3)`` GPUs, length and start of some of the jobs."""
+        table = self._queue.columns[[GPUS, LENGTH_S, START_S]][:, places].T.copy()
+        np.maximum(table[:, 2], least_s, out=table[:, 2])
+        return table
+
+    def _goes_as_expected(self, view: View) -> bool:
+        """Whether all jobs have started and ended as planned since the last decision; the plan then begins now."""
+        ends, until_s, soon_s = self._ends, self._until_s, view.now_s + INSTANT_S
+        gpus, start_s = self._queue.columns[GPUS], self._queue.columns[START_S]
+        if (
+            self._plan is None
+            or not self._has_settled
+            or 0 < self.bf_max_job_test < len(start_s)
+            or np.count_nonzero(start_s == start_s) != self._num_promised
+            or (start_s < view.now_s - INSTANT_S).any()
+            or ends.first_s < view.now_s + OVERDUE_S
+        ):
+            return False
+        for job, end_s in ends.began.items():
+            if not abs(until_s.pop(job, math.nan) - end_s) <= INSTANT_S:
+                return False
+        if max((*ends.over.values(), *until_s.values()), default=soon_s) > soon_s:
+            return False
+        if any(job in view.waiting for job in until_s):
+            return False
+        due = gpus[start_s <= soon_s].sum()
+        return bool(self._plan.begin_at(view.now_s) == view.free_gpus_total - due)
+
+    def _further(self, view: View, jobs: IntArray) -> IntArray:
+        """Give jobs that have none the earliest start, which no pass would change; places of these and of those that start now."""
+        assert self._plan is not None
+        start_s = self._queue.columns[START_S]
+        some = start_s <= view.now_s + INSTANT_S
+        start_s[some] = view.now_s
+        some[len(jobs) - len(self._queue.new) :] = True
+        if self.bf_window_s or self.bf_max_job_test:
+            some |= np.isnan(start_s)
+        places = np.flatnonzero(some)
+        keys = self._keys(view, jobs[places], self._queue.columns[3:START_S, places])
+        order = places[self._places(jobs[places], keys)]
+        start_s[order] = self._plan.plan(self._table(order), self._latest_s(view))
+        return order
+
+    # -- where it matters on which nodes they are ----------------------------------------------------
+
+    def _pass_by_node(self, view: View, jobs: IntArray) -> IntArray:
+        """The same as `_pass`, each job on the fullest node that then holds it, else on the emptiest ones."""
+        nodes, ends = Nodes(view), [*self._ends.in_order(view)]
+        plan = nodes.plan(view, ends)
+        kept: dict[int, tuple[float, Shares]] = {}
+        length_s, start_s = self._queue.columns[LENGTH_S], self._queue.columns[START_S]
+        place_of = {job: place for place, job in enumerate(jobs.tolist())}
+        for job, (at_s, shares) in sorted(self._reserved.items(), key=lambda each: each[1][0]):
+            begin_s = max(at_s, view.now_s)
+            if job in place_of:
+                end_s = begin_s + length_s.item(place_of[job])
+                if nodes.hold(plan.least(begin_s, end_s), shares):
+                    plan.take(begin_s, end_s, *nodes.amounts(shares))
+                    kept[job] = begin_s, shares
+        self._reserved, start_s[:] = {}, math.nan
+        order = self._in_order(view, jobs)[: self.bf_max_job_test or None]
+        for place in order.tolist():
+            job, lasts_s = jobs.item(place), length_s.item(place)
+            if job in kept:
+                begin_s, shares = kept[job]
+                plan.take(begin_s, begin_s + lasts_s, *nodes.amounts(shares), -1)
+            gpus = view.workload.num_gpus_list[job]
+            for begin_s in plan.starts(gpus, lasts_s, self._latest_s(view)):
+                shares = nodes.place(job, gpus, plan.least(begin_s, begin_s + lasts_s))
+                if shares:
+                    plan.take(begin_s, begin_s + lasts_s, *nodes.amounts(shares))
+                    self._reserved[job], start_s[place] = (begin_s, shares), begin_s
+                    break
+        return order
+
+
+class Nodes:
+    """Nodes of a controller as columns, and places of jobs there: the fullest node that holds a job, else the emptiest ones.
+
+    Amounts are the total of GPUs, then for each node its GPUs and the limited resources beside them.
+
+    Attributes
+    ----------
+    free : ``(N, R)`` what is free now.
+    """
+
+    def __init__(self, view: View) -> None:
+        cluster = view.cluster
+        self._view, self._names = view, ("gpus", *cluster.limited_resources)
+        self._row = {n: row for row, n in enumerate(view.nodes.tolist())}
+        self._places = Places(view.rows, cluster) if view.workload.has_places else None
+        types = [cluster.type_of[n] for n in self._row]
+        self._all = np.array([[getattr(t, r) for r in self._names] for t in types], dtype=float)
+        self.free = self._all.copy()
+        for n, row in self._row.items():
+            for share in view.shares[n].values():
+                self.free[row] -= self._of(share)
+
+    def plan(self, view: View, ends: Sequence[tuple[float, Shares]]) -> Skyline:
+        """What is free from now on; ``ends``: when what is held now is given back, in order of time."""
+        amounts = np.zeros((len(ends), 1 + self.free.size))
+        for row, (_, shares) in zip(amounts, ends, strict=True):
+            columns, held = self.amounts(shares)
+            np.add.at(row, columns, held)
+        now = np.concatenate(([view.free_gpus_total], self.free.ravel()))
+        return Skyline(view.now_s, now, np.array([at_s for at_s, _ in ends]), amounts)
+
+    def _of(self, share: Placement) -> list[float]:
+        return [getattr(share, name) for name in self._names]
+
+    def amounts(self, shares: Shares) -> tuple[IntArray, FloatArray]:
+        """Columns, and what shares take of each."""
+        each = range(len(self._names))
+        columns = [1 + self._row[share.node] * len(each) + k for share in shares for k in each]
+        amounts = np.array([self._of(share) for share in shares], dtype=float)
+        return np.array([0, *columns]), np.concatenate(([amounts[:, 0].sum()], amounts.ravel()))
+
+    def hold(self, free: FloatArray, shares: Shares) -> bool:
+        """Whether there is room for shares in ``(C,)`` what is free."""
+        if not all(share.node in self._row for share in shares):
+            return False
+        rows = [self._row[share.node] for share in shares]
+        room = free[1:].reshape(self._all.shape)[rows] + CAPACITY * self._all[rows]
+        return bool((room >= [self._of(share) for share in shares]).all())
+
+    def place(self, job: int, gpus: int, all_free: FloatArray) -> Shares:
+        """Shares of a job in ``(C,)`` what is free; none where it does not fit."""
+        nodes, free = list(self._row), all_free[1:].reshape(self._all.shape)
+        room, free_gpus = free + CAPACITY * self._all, free[:, 0]
+        workload = self._view.workload
+        stated = {"cpus": workload.num_cpus.item(job), "memory_gb": workload.memory_gb.item(job)}
+        per_gpu = np.ones_like(room)
+        for column, name in enumerate(self._names[1:], start=1):
+            own = self._all[:, column] / self._all[:, 0]
+            amount = stated[name] / gpus
+            per_gpu[:, column] = (
+                np.where(np.isfinite(own), own, 0) if math.isnan(amount) else amount
+            )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            most = np.floor(np.where(per_gpu > 0, room / per_gpu, np.inf).min(axis=1))
+        wanted = 0
+        if self._places is not None:
+            fixed, wanted = self._view.cluster.node_type_of or (), self._places.nodes[job]
+            most[[not self._places.allows(job, fixed[n]) for n in nodes]] = 0
+        chosen: list[tuple[int, int]] = []
+        if self._places is None or not self._places.one_rack[job]:
+            chosen = _rows(gpus, wanted, most, free_gpus)
+        else:
+            racks = [[self._row[n] for n in rack] for rack in self._places.racks(nodes)]
+            for rack in sorted(racks, key=lambda rack: free_gpus[rack].sum()):
+                there = np.isin(np.arange(len(nodes)), rack)
+                chosen = chosen or _rows(gpus, wanted, np.where(there, most, 0), free_gpus)
+        shares = []
+        for row, part in chosen:
+            more = dict(zip(self._names, (per_gpu[row] * part).tolist(), strict=True))
+            cpus, memory_gb = more.get("cpus", 0.0), more.get("memory_gb", 0.0)
+            shares.append(Placement(job, nodes[row], part, FIXED, cpus, memory_gb))
+        return tuple(shares)
+
+
+def _rows(gpus: int, wanted: int, most: FloatArray, free_gpus: FloatArray) -> list[tuple[int, int]]:
+    """Rows of nodes and GPUs there, of nodes that hold at most so many; empty where the job does not fit.
+
+    The fullest ``wanted`` nodes in equal parts; for 0 the fullest node that holds the job, else the emptiest.
+    """
+    each = gpus // max(wanted, 1)
+    holding = np.flatnonzero(most >= each)
+    if len(holding) >= max(wanted, 1):
+        fullest = holding[np.argsort(free_gpus[holding], kind="stable")]
+        return [(row, each) for row in sorted(fullest[: max(wanted, 1)].tolist())]
+    chosen, left = [], gpus
+    for row in () if wanted else np.argsort(-most, kind="stable").tolist():
+        if left > 0 and most[row] > 0:
+            chosen.append((row, int(min(left, most[row]))))
+            left -= chosen[-1][1]
+    return [] if left else chosen
