@@ -41,7 +41,12 @@ class MissingRequirement:
     def __str__(self) -> str:
         if not self.keys:
             return self.missing
-        return f"{self.missing}; [adapt] {' and '.join(self.keys)} supplies it"
+        said = f"{self.missing}; [adapt] {' and '.join(self.keys)} supplies it"
+        own = [OWN[key] for key in self.keys if key in OWN]
+        if not own:
+            return said
+        column = f"column{'s' if len(own) > 1 else ''} {' and '.join(own)}"
+        return f"{said} with random values, the {column} of a file of jobs with your own"
 
 
 Requirement = Callable[[Workload, Cluster], MissingRequirement | None]
@@ -54,6 +59,9 @@ STATED = 'demand = "stated"'
 DUE = 'due = "min-2max"'
 WEIGHTS = 'weights = "printed"'
 PRICES = "prices = 1.0"
+
+OWN = {MODELS: "model", DUE: "due_s", WEIGHTS: "tardiness_weight_per_h"}
+"""Keys that draw something for each job, and the column of the format csv that states it."""
 
 
 def _with_models(workload: Workload, key: str) -> tuple[str, ...]:
@@ -235,7 +243,10 @@ def _weights(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """Weights."""
     if workload.weight_per_s.any():
         return None
-    return MissingRequirement("the jobs have no tardiness weights", (WEIGHTS,))
+    missing = "the jobs have no tardiness weights"
+    if workload.priority.any():
+        missing += " but priorities, by which the policy priority serves them"
+    return MissingRequirement(missing, (WEIGHTS,))
 
 
 def _priorities(workload: Workload, cluster: Cluster) -> MissingRequirement | None:

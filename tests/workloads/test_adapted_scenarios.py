@@ -126,7 +126,8 @@ def test_a_policy_that_lacks_something_is_one_line(tmp_path):
     bare = ON_VMS[: ON_VMS.index("[adapt]")].replace('"vms"', '"nodes"').replace("milp", "edf")
     line = refused("run", scenario(tmp_path, bare), "--out", tmp_path / "out")
     assert line.endswith(
-        'policy: edf: the jobs have no due dates; [adapt] due = "min-2max" supplies it'
+        'policy: edf: the jobs have no due dates; [adapt] due = "min-2max" supplies it with random values, the column '
+        "due_s of a file of jobs with your own"
     )
     sweep, base = tmp_path / "sweep.toml", bare
     for table in ("workload", "cluster"):

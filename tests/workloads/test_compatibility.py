@@ -13,7 +13,16 @@ from policies import (
     missing_requirements,
     policy_names,
 )
-from policies.requirements import MissingRequirement, supplied_by
+from policies.requirements import (
+    DUE,
+    MODELS,
+    OWN,
+    PRICES,
+    SPEEDUP,
+    WEIGHTS,
+    MissingRequirement,
+    supplied_by,
+)
 from simulator import Cluster, FixedDuration, InputError, NodeType, Workload
 from simulator.adaptation import Adapted, Rules, adapt
 from simulator.features.reconfiguration import Delays
@@ -23,9 +32,11 @@ from simulator.workloads import andreas, synergy
 from simulator.workloads.catalogs import read_catalog
 from simulator.workloads.fits import check_fits
 from simulator.workloads.hierarchical import HierarchicalJobs, generate
+from simulator.workloads.plain_csv import CsvJobs
 from simulator.workloads.poisson import poisson_jobs
 from simulator.workloads.reshaping import curves_of_table, on_nodes, time_shared
 from simulator.workloads.table import Setting
+from tests.core.jobs import fixed as fixed_jobs
 from tests.core.jobs import run
 from tests.errors import input_error
 
@@ -195,6 +206,37 @@ def test_the_line(policy, kind, machines, line):
         jobs, cluster = built(kind, machines)
     with input_error(line):
         check_requirements(policy, jobs, cluster)
+
+
+RANDOM, FILE = "supplies it with random values, the", "of a file of jobs with your own"
+
+
+@pytest.mark.parametrize(
+    ("policy", "priorities", "line"),
+    [
+        ("ps", [0, 0], f'the jobs have no tardiness weights; [adapt] weights = "printed" {RANDOM} column tardiness_weight_per_h of'),
+        ("ps", [0, 2], 'the jobs have no tardiness weights but priorities, by which the policy priority serves them; [adapt]'),
+        ("edf", [0, 2], f'the jobs have no due dates; [adapt] due = "min-2max" {RANDOM} column due_s of a file of jobs with your own'),
+    ],
+)  # fmt: skip
+def test_what_a_file_can_state_is_not_only_drawn(policy, priorities, line):
+    of_two = fixed_jobs([0, 0], [10, 20])
+    jobs = replace(of_two, priority=np.array(priorities, dtype=float))
+    with input_error(line):
+        check_requirements(policy, jobs, CLUSTERS["nodes"])
+
+
+def test_the_columns_that_are_named_are_those_of_the_format():
+    assert set(OWN.values()) <= {column.name for column in CsvJobs.reads}
+    lines = {
+        keys: str(MissingRequirement("none", keys))
+        for keys in ((DUE, WEIGHTS), (MODELS, SPEEDUP), (PRICES,))
+    }
+    assert lines == {
+        (DUE, WEIGHTS): f"none; [adapt] {DUE} and {WEIGHTS} {RANDOM} columns due_s and tardiness_weight_per_h {FILE}",
+        (MODELS, SPEEDUP): f"none; [adapt] {MODELS} and {SPEEDUP} {RANDOM} column model {FILE}",
+        (PRICES,): "none; [adapt] prices = 1.0 supplies it",
+    }  # fmt: skip
 
 
 def test_nothing_to_optimise_is_said():
