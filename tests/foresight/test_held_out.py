@@ -14,6 +14,7 @@ from experiments.report.contents import Scale
 from experiments.scenario.schema import read_scenario
 from experiments.studies.foresight import PAGE
 from experiments.studies.foresight.families import FAMILIES, FOLDER, draw, drawn, scenarios
+from experiments.studies.foresight.figures import _bars
 from experiments.studies.foresight.runs import (
     FIRST_SEED,
     RIVALS,
@@ -372,3 +373,15 @@ def test_changes_of_one_instance_count_once():
     assert word == "not clear"
     assert values.to_numpy() == pytest.approx([0.5] * 4, rel=0.01)
     assert worst == pytest.approx(1.0, rel=0.01)  # no mean hides the run on which it does worst
+
+
+@pytest.mark.parametrize(("counts", "bars"), [((4, 4), 0), ((4, 6), 1), ((6, 6), 2)])
+def test_a_row_of_few_instances_has_no_bar(counts, bars):
+    """From five instances on there is an interval; a bar of no length would look like one that is narrow."""
+    rows = [(str(i), pd.Series(np.linspace(1.0, 2.0, n))) for i, n in enumerate(counts)]
+    drawing, table = _bars(rows, "ratio", "row")
+    (container,) = drawing.axes[0].containers
+    drawn = [c.get_segments() for c in container.lines[2]]
+    assert sum(len(ends) == 2 for of in drawn for ends in of) == bars  # of no bar there are none
+    assert container.has_xerr == (bars > 0)
+    assert [*table["instances"]] == [*counts]

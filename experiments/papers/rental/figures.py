@@ -157,7 +157,7 @@ def _theorem_1(results: Results) -> Drawn:
             continue
         found = _paid_and_waited(mine)
         paid = found["paid_gpus"]
-        across = np.nan_to_num(np.array([paid - found["paid_low"], found["paid_high"] - paid]))
+        across = np.array([paid - found["paid_low"], found["paid_high"] - paid])
         ring = RING if rival == "small-wider" else {}
         draw_line(ax, paid, found, RIVAL_LABELS[rival], i, linewidth=1.0, xerr=across, **ring)
         parts.append(found.assign(policy=rival))

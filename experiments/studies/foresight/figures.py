@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from experiments.pictures.plots import MARKERS, PALETTE, PAPER, canvas, legend_below, log_ticks
+from experiments.pictures.plots import (
+    MARKERS,
+    PALETTE,
+    PAPER,
+    canvas,
+    draw_estimates,
+    legend_below,
+    log_ticks,
+)
 from experiments.report.experiment import Drawn
 from experiments.studies.foresight.families import FAMILIES
 from experiments.studies.foresight.runs import PAGE, RIVALS
@@ -106,10 +114,10 @@ def _bars(rows: list[tuple[str, pd.Series]], label: str, what: str) -> tuple[Dra
             label="an instance" if not i else None,
         )  # fmt: skip
     error = np.vstack([table["mean"] - table["low"], table["high"] - table["mean"]])
-    error[:, table["instances"] < ENOUGH] = 0.0
-    ax.errorbar(
-        table["mean"], y, xerr=np.nan_to_num(np.maximum(error, 0.0)), fmt=MARKERS[0],
-        color=PALETTE[0], capsize=3, linestyle="none", label="geometric mean",
+    error[:, table["instances"] < ENOUGH] = np.nan
+    draw_estimates(
+        ax, table["mean"], y, xerr=error, marker=MARKERS[0], color=PALETTE[0], linestyle="none",
+        label="geometric mean",
     )  # fmt: skip
     ax.axvline(1.0, color=PAPER, linestyle="--", linewidth=1.2)
     found = pd.concat([values for _, values in rows])
