@@ -85,6 +85,7 @@ def simulate(
         The policy oversubscribed a node, or left jobs waiting for ever.
     """
     points = decision_points or DecisionPoints()
+    workload = workload.without_record()
     _check_policy(policy)
     _check_points(points, workload, cluster, server)
     if check:
@@ -125,6 +126,7 @@ def _shown(workload: Workload, features: Sequence[Feature]) -> Workload:
     seen = workload
     for feature in features:
         seen = feature.shown(seen)
+    seen = seen.without_record()
     return replace(seen, fails_at=(), outcome=()) if seen.fails_at or seen.outcome else seen
 
 

@@ -94,6 +94,7 @@ def predicted(workload: Workload, predictions: Predictions, streams: Streams) ->
     InputError
         A performance model of another package.
     """
+    workload = workload.without_record()
     if predictions.exact:
         return workload
     rng = streams.generator("predictions")

@@ -32,6 +32,9 @@ class Scene:
     streams: Streams
     tables: Mapping[str, FeatureTable]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "workload", self.workload.without_record())
+
 
 class FeatureTable(Config):
     """Keys of a feature. Errors are `simulator.files.keys.KeyedError` that name table and key.

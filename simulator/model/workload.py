@@ -14,6 +14,7 @@ from simulator.arguments import LATEST_S, checked, short
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.performance import Performance
+from simulator.model.recorded import Recorded
 from simulator.schema import taken
 
 ELASTIC = 0
@@ -21,6 +22,10 @@ ELASTIC = 0
 
 OUTCOMES = ("", "passed", "killed", "failed")
 """Status of a job at its end in a log; "" where it does not say."""
+
+
+NO_COLUMNS = ("performance", "notes", "record")
+"""Attributes of `Workload` that are not a value a job."""
 
 
 class Dependency(NamedTuple):
@@ -71,6 +76,7 @@ class Workload:
     after : by job, those that it follows: it is submitted when they have ended, not before ``submit_s``
         (`simulator.features.dependencies`). Empty: none follows any.
     notes : what a reader or generator has to say about this workload (sorted, cleaned, ..).
+    record : when these jobs started and ended in the log that they come from; None: unknown. No run has it.
     """
 
     job_id: Sequence[str]
@@ -97,6 +103,7 @@ class Workload:
     num_nodes: IntArray = None  # type: ignore[assignment]
     gpu_types: Sequence[str] = ()
     one_rack: npt.NDArray[np.bool_] = None  # type: ignore[assignment]
+    record: Recorded | None = None
 
     def __post_init__(self) -> None:
         count = len(self.job_id)
@@ -197,6 +204,8 @@ class Workload:
             steps = [np.diff([0.0, *parts, 1.0]) for parts in self.fails_at]
             good = np.array([bool((each > 0).all()) for each in steps])
             self._require("fails_at", good, "ascending parts of its work, between 0 and 1")
+        if self.record is not None and len(self.record) != count:
+            raise InputError(f"workload: record has {len(self.record)} jobs, expected {count}")
         for job, ending in zip(self.job_id, self.outcome, strict=False):
             if ending not in OUTCOMES:
                 raise InputError(
@@ -217,7 +226,7 @@ class Workload:
 
         What is said of all jobs, such as `is_elastic`, is seen as it is.
         """
-        stated = (f.name for f in fields(self) if f.name not in ("performance", "notes"))
+        stated = (f.name for f in fields(self) if f.name not in NO_COLUMNS)
         return (*stated, "num_gpus", "num_gpus_list", "is_elastic", "has_places")
 
     @cached_property
@@ -248,13 +257,21 @@ class Workload:
 
     def rows(self, jobs: IntArray) -> dict[str, Any]:
         """Columns of these jobs by name, the performance model among them."""
-        columns = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "notes"}
-        performance = columns.pop("performance")
-        return {"performance": performance.take(jobs), **taken(columns, jobs)}
+        columns = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in NO_COLUMNS}
+        record = None if self.record is None else self.record.take(jobs)
+        return {
+            "performance": self.performance.take(jobs),
+            "record": record,
+            **taken(columns, jobs),
+        }
 
     def head(self, count: int) -> Workload:
         """The first ``count`` jobs."""
         return replace(self, **self.rows(np.arange(min(count, len(self)))))
+
+    def without_record(self) -> Workload:
+        """The jobs without what a log says of their runs, which is no part of a simulated one."""
+        return self if self.record is None else replace(self, record=None)
 
     def noted(self, *notes: str) -> Workload:
         """The same jobs with further notes."""

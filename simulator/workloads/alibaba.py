@@ -39,11 +39,11 @@ openb-pod-0002,88000,327680,8,1000,,LS,Succeeded,300,800,310
 
     def parse(self, table: Table) -> dict[str, Any]:
         """A pod runs from when it was scheduled to when it was deleted."""
-        duration_s = table.numbers("deletion_time") - table.numbers("scheduled_time")
         memory_gb = table.numbers("memory_mib") * GB_PER_MIB
         return super().parse(table) | {
-            "duration_s": duration_s, "memory_gb": memory_gb, "gpu_types": table.texts("gpu_spec"),
-        }  # fmt: skip
+            "memory_gb": memory_gb,
+            "gpu_types": table.texts("gpu_spec"),
+        }
 
     def notes(self, table: Table, kept: npt.NDArray[np.bool_]) -> Mapping[str, int]:
         """Demands that are rounded up, or not met."""

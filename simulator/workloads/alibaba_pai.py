@@ -123,6 +123,8 @@ class PaiJobs(Trace):
         InputColumn("submit_time", "s", "time of submission", "number", gives="submit_s"),
         InputColumn("duration", "s", "time that it ran", "number", empty=np.nan, at_least=0,
                     gives="duration_s"),
+        InputColumn("wait_time", "s", "time from there to its start", "number", required=False,
+                    empty=np.nan, at_least=0),
         InputColumn("num_inst", "", "instances", "number", empty=1.0, at_least=0),
         InputColumn("num_gpu", "", "GPUs of an instance, parts as well", "number", empty=0.0, at_least=0),
         InputColumn("num_cpu", "", "CPUs of an instance", "number", empty=0.0, at_least=0),
@@ -143,6 +145,7 @@ job_id,user,num_inst,num_gpu,num_cpu,gpu_type,submit_time,duration,wait_time,gro
         instances, predicted_s = table.numbers("num_inst"), table.numbers("group_gpu_dur")
         return super().parse(table) | {
             "num_gpus": instances * table.numbers("num_gpu"),
+            "start_s": table.numbers("submit_time") + table.numbers("wait_time"),
             "num_cpus": instances * table.numbers("num_cpu"),
             "gpu_types": [t if t not in ("CPU", "MISC") else "" for t in table.texts("gpu_type")],
             "requested_s": np.where(predicted_s > 0, predicted_s, np.nan),

@@ -33,9 +33,9 @@ class DlrmInstances(Trace):
         InputColumn("creation_time", "s", "time of submission; empty: before the trace", "number",
                     empty=np.nan, at_least=0, gives="submit_s"),
         InputColumn("scheduled_time", "s", "start; empty: before the trace", "number",
-                    empty=np.nan, at_least=0),
+                    empty=np.nan, at_least=0, gives="start_s"),
         InputColumn("deletion_time", "s", "end; empty: after the trace", "number", empty=np.nan,
-                    at_least=0, not_before="scheduled_time"),
+                    at_least=0, not_before="scheduled_time", gives="end_s"),
     )  # fmt: skip
     written = "Alibaba's list of instances of 2025"
     example = """\
@@ -43,11 +43,6 @@ instance_sn,role,app_name,cpu_request,gpu_request,memory_request,creation_time,s
 instance_7,HN,app_0,12,1,120.0,100.0,110.0,9000.0
 """
     a_job = "instance"
-
-    def parse(self, table: Table) -> dict[str, Any]:
-        """An instance runs from when it was scheduled to when it was deleted."""
-        ran_s = table.numbers("deletion_time") - table.numbers("scheduled_time")
-        return super().parse(table) | {"duration_s": ran_s}
 
     def left_out(self, table: Table) -> Mapping[str, Any]:
         """Why an instance has no whole run, the first reason that holds."""

@@ -51,6 +51,7 @@ def resampled(workload: Workload, block: int, rng: np.random.Generator) -> Workl
     rows = workload.rows(jobs)
     due_s = rows["due_s"] - rows["submit_s"] + submit_s
     rows |= {"job_id": _names(rows["job_id"]), "submit_s": submit_s, "due_s": due_s, "after": ()}
+    rows["record"] = None  # the log tells of another order of jobs
     return replace(workload, **rows).noted(
         *(
             ["workload: block_bootstrap: the drawn jobs follow no others"]

@@ -37,6 +37,7 @@ class HeliosJobs(Trace):
                     gives="start_s"),
         InputColumn("end_time", "", "end of the run", "date", required=False, empty=np.nan,
                     gives="end_s"),
+        InputColumn("state", "", "how it ended", "text", required=False, empty="", gives="state"),
     )  # fmt: skip
     written = "a log of Helios or Acme"
     example = """\

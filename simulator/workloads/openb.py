@@ -39,9 +39,10 @@ PODS = (
 
 TIMES = (
     InputColumn("creation_time", "s", "time of submission", "number", at_least=0, gives="submit_s"),
-    InputColumn("scheduled_time", "s", "start; empty: never", "number", empty=np.nan, at_least=0),
+    InputColumn("scheduled_time", "s", "start; empty: never", "number", empty=np.nan, at_least=0,
+                gives="start_s"),
     InputColumn("deletion_time", "s", "end; empty: it still runs", "number",
-                empty=np.nan, at_least=0, not_before="scheduled_time"),
+                empty=np.nan, at_least=0, not_before="scheduled_time", gives="end_s"),
 )  # fmt: skip
 """Columns with times, which some of the trace's lists lack."""
 

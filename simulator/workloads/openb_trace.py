@@ -35,6 +35,7 @@ from simulator.workloads.openb import (
     some_of,
 )
 from simulator.workloads.pods import Machines, shared_cluster, shared_workload
+from simulator.workloads.recorded import recorded_by
 from simulator.workloads.selection import Selected
 from simulator.workloads.table import AskedPlaces, Setting
 from simulator.workloads.tables import Table
@@ -85,7 +86,7 @@ class OpenbJobs(Selected):
         with at_key("workload.duration_s"):
             law = None if self.duration_s is None else parse_law(self.duration_s)
         streams = setting.streams
-        (demands, created, times_s), bad = Table.of_file(self.path, _COLUMNS).readable(
+        (demands, created, scheduled, times_s), bad = Table.of_file(self.path, _COLUMNS).readable(
             lambda table: (pods_of(table), *_times(table, drawn=law is not None)), self.skip
         )
         machines = _machines(self.nodes, self.num_nodes, streams)
@@ -99,7 +100,8 @@ class OpenbJobs(Selected):
             raise InputError(
                 f"{self.path}: no pod that ran on a GPU of these machines, expected one at least"
             )
-        submit_s = created[kept] - created[kept[0]]
+        begin_s = created[kept[0]]
+        submit_s = created[kept] - begin_s
         rows = self.rows_asked_for(submit_s)
         kept, submit_s = kept[rows], submit_s[rows]
         times_s = times_s[kept]
@@ -120,6 +122,9 @@ class OpenbJobs(Selected):
         notes = [f"{self.path}: {count} {what}" for what, count in counts.items() if count]
         notes += bad
         workload = shared_workload(chosen, submit_s, times_s)
+        if law is None:
+            start_s = scheduled[kept] - begin_s
+            workload = recorded_by(workload, start_s, start_s + times_s)
         return workload.noted(*notes), shared_cluster(machines)
 
     @property
@@ -148,15 +153,16 @@ def _machines(nodes: str | Path | None, num_nodes: int | None, streams: Streams)
     return some_of(machines, num_nodes, streams)
 
 
-def _times(table: Table, drawn: bool) -> tuple[FloatArray, FloatArray]:
-    """Creation time and running time of each pod, s; not a number: it never ran.
+def _times(table: Table, drawn: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Creation time, start and running time of each pod, s; not a number: it never ran.
 
     Parameters
     ----------
     drawn : whether they are drawn later, so that here only the order of the rows counts.
     """
     if drawn:
-        return np.arange(len(table), dtype=np.float64), np.ones(len(table))
+        count = len(table)
+        return np.arange(count, dtype=np.float64), np.full(count, np.nan), np.ones(count)
     for column in TIMES:
         if column.name not in table:
             raise InputError(
@@ -164,4 +170,4 @@ def _times(table: Table, drawn: bool) -> tuple[FloatArray, FloatArray]:
                 "(or load and duration_s, from which times are drawn)"
             )
     created, scheduled = table.numbers("creation_time"), table.numbers("scheduled_time")
-    return created, table.numbers("deletion_time") - scheduled
+    return created, scheduled, table.numbers("deletion_time") - scheduled

@@ -119,8 +119,10 @@ class PhillyJobs(Trace):
     def parse(self, table: Table) -> dict[str, Any]:
         """GPUs and durations follow from the attempts."""
         found = super().parse(table) | {
-            name: table.frame[name].to_numpy() for name in ("duration_s", "num_gpus")
+            name: table.frame[name].to_numpy()
+            for name in ("duration_s", "num_gpus", "first_start_s", "last_end_s")
         }
+        found["state"] = table.frame["status"].tolist()
         if self.attempts:
             found["fails_at"] = table.frame["fails_at"].tolist()
             found["outcome"] = [OUTCOMES[status] for status in table.texts("status")]
@@ -207,11 +209,16 @@ def _runs(count: int, tries: _Attempts) -> dict[str, Any]:
     duration_s = np.bincount(job, alike_s, count).astype(np.float64)
     duration_s[runs] = 0.0
 
+    first_s, last_s = np.full(count, np.inf), np.full(count, -np.inf)
+    np.minimum.at(first_s, job[whole], tries.start_s[whole])
+    np.maximum.at(last_s, job[whole], tries.end_s[whole])
+
     def number(of: npt.NDArray[np.bool_]) -> IntArray:
         return np.bincount(job[of], minlength=count).astype(np.int64)
 
     return {
         "num_gpus": num_gpus, "duration_s": duration_s, "runs": runs,
+        "first_start_s": first_s, "last_end_s": last_s,
         "started": number(np.isfinite(tries.start_s)) > 0, "errors": number(~whole),
         "held": number(tries.gpus > 0) > 0, "others": number(others), "fails_at": _fails_at(count, job, alike_s),
     }  # fmt: skip

@@ -44,8 +44,8 @@ class CsvJobs(Trace):
                     at_least=0, or_else="end_time_s", aliases=_names("duration runtime run_time running_time elapsed elapsed_time "
                     "elapsed_raw execution_time exec_time job_duration service_time run"),
                     gives="duration_s"),
-        InputColumn("start_time_s", "s", "begin of the run, where duration_s is not there", "time",
-                    required=False, empty=np.nan, aliases=_names("start start_time started started_at begin "
+        InputColumn("start_time_s", "s", "start of the run in the log; with end_time_s, in place of duration_s", "time",
+                    required=False, empty=np.nan, aliases=_names("recorded_start_s start start_time started started_at begin "
                     "begin_time start_date execution_start"), gives="start_s"),
         InputColumn("end_time_s", "s", "end of the run, where duration_s is not there", "time", required=False,
                     empty=np.nan, aliases=_names("end end_time ended ended_at finish finish_time finished "
@@ -100,6 +100,8 @@ class CsvJobs(Trace):
         InputColumn("think_time_s", "s", "time after their end until it is submitted", "duration",
                     required=False, empty=0.0, at_least=0, aliases=_names("think_time thinktime")),
         InputColumn("qos", "", "quality of service", "text", required=False, empty="", gives="qos"),
+        InputColumn("state", "", "how the job ended in the log", "text", required=False, empty="",
+                    aliases=_names("status job_state job_status final_state exit_state outcome"), gives="state"),
     )  # fmt: skip
     example = """\
 job_id,submit_time_s,duration_s,num_gpus,model,due_s

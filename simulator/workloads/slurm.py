@@ -123,7 +123,8 @@ JobID|Submit|Start|End|State|AllocTRES|User|Partition
         nodes = np.nan_to_num(_each(asked, lambda text: amount_of(text, "node")))
         divides = (self.nodes == "as-asked") & (gpus % np.maximum(nodes, 1) == 0)
         return super().parse(table) | {
-            "submit_s": submit_s, "duration_s": end_s - start_s, "num_gpus": gpus,
+            "submit_s": submit_s, "start_s": start_s, "end_s": end_s, "num_gpus": gpus,
+            "state": [text.partition(" ")[0] for text in table.texts("State")],
             "num_nodes": np.where(divides, nodes, 0).astype(np.int64),
             "gpu_types": [gpu_types_in(text) for text in asked],
             "after": [following(text)[0] for text in table.texts("Dependency")],

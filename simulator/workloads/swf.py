@@ -16,7 +16,7 @@ COLUMNS = tuple(
     for name, unit, meaning in (
         ("job", "", "number of the job"),
         ("submit", "s", "time of submission"),
-        ("wait", "s", "not read"),
+        ("wait", "s", "time from there to the start"),
         ("run", "s", "time that it ran"),
         ("processors", "", "processors that it held, read as GPUs"),
         ("cpu_time", "s", "not read"),
@@ -24,7 +24,11 @@ COLUMNS = tuple(
         ("requested", "", "processors asked for, where those held are unknown"),
         ("requested_time", "s", "time asked for"),
         ("requested_memory", "KB", "not read"),
-        ("status", "", "2 to 4: a part of a checkpointed job"),
+        (
+            "status",
+            "",
+            "0: failed, 1: completed, 5: cancelled; 2 to 4: a part of a checkpointed job",
+        ),
         ("user", "", "owner"),
         ("group", "", "not read"),
         ("executable", "", "not read"),
@@ -35,6 +39,9 @@ COLUMNS = tuple(
     )
 )
 """The 18 numbers of a line, in order; -1 stands for unknown."""
+
+STATES = {0: "FAILED", 1: "COMPLETED", 5: "CANCELLED"}
+"""How a job ended, by its status."""
 
 
 class SwfJobs(Trace):
@@ -76,6 +83,8 @@ class SwfJobs(Trace):
             "requested_s": np.where(asked_s > 0, asked_s, np.nan),
             "job_id": names,
             "submit_s": _known(values["submit"]), "duration_s": _known(values["run"]),
+            "start_s": _known(values["submit"]) + _known(values["wait"]),
+            "state": [STATES.get(status, "") for status in values["status"].tolist()],
             "num_gpus": gpus, "user": user, "vc": vc,
             "after": [
                 [Dependency(f"{job:.0f}", think)] if job > 0 else []

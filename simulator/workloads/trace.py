@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,10 +31,14 @@ from simulator.workloads.cells import container_of
 from simulator.workloads.following import resolved
 from simulator.workloads.kinds import FORMATS
 from simulator.workloads.pods import whole_gpus
+from simulator.workloads.recorded import recorded_by
 from simulator.workloads.selection import Selected
 from simulator.workloads.synergy.traces import models_of_split
 from simulator.workloads.table import AskedPlaces, Modelled, Redrawn, Setting, Split
 from simulator.workloads.tables import HEADER, InputColumn, Layout, MissingColumns, Table
+
+RUN = ("duration_s", "start_s", "end_s", "state", "first_start_s", "last_end_s")
+"""What `Trace.parse` may give of the run of each row; the last two of one with breaks, for the record alone."""
 
 
 class Trace(Selected, Modelled, Redrawn):
@@ -96,7 +100,7 @@ class Trace(Selected, Modelled, Redrawn):
         return raw
 
     def parse(self, table: Table) -> dict[str, Any]:
-        """Columns of `Workload`, a value a row; beside them duration_s, start_s, end_s and num_gpus, of which parts."""
+        """Columns of `Workload`, a value a row; beside them those of `RUN`, and num_gpus, of which parts."""
         return {
             c.gives: table.values(c.name)
             for c in self.reads
@@ -133,16 +137,16 @@ class Trace(Selected, Modelled, Redrawn):
         return jobs.noted(*notes), origin_s
 
     def _parsed(self, raw: Table) -> tuple[Table, dict[str, Any]]:
-        """The rows of jobs, and their columns; ``duration_s`` and ``differs`` of `_durations` with them."""
+        """The rows of jobs, and their columns, their ``runs`` among them."""
         table = self.table(raw)
         columns = self.parse(table)
-        duration_s, differs = _durations(table, columns, self.reads)
-        return table, columns | {"duration_s": duration_s, "differs": differs}
+        return table, columns | {"runs": _runs(table, columns, self.reads)}
 
     def _that_ran(
-        self, table: Table, *, duration_s: FloatArray, differs: npt.NDArray[np.bool_],
-        submit_s: FloatArray, num_gpus: npt.NDArray[Any], **columns: Any,
+        self, table: Table, *, runs: _Runs, submit_s: FloatArray, num_gpus: npt.NDArray[Any],
+        **columns: Any,
     ) -> tuple[Workload, float]:  # fmt: skip
+        duration_s = runs.duration_s
         reasons = {
             **self.left_out(table),
             "have no time of submission": np.isnan(submit_s),
@@ -180,7 +184,9 @@ class Trace(Selected, Modelled, Redrawn):
             columns["after"] = [columns["after"].get(k, []) for k in range(len(table))]
             counts["times a job follows one that is not here, which counts as ended"] = missing
         title = " - ".join(self._title(table, name) for name in ("end_s", "start_s"))
-        counts[f"jobs whose duration is not {title}, which counts"] = int((differs & kept).sum())
+        counts[f"jobs whose duration is not {title}, which counts"] = int(
+            (runs.differs & kept).sum()
+        )
         counts |= self.notes(table, kept)
         dated = self._has_dates(table)
         begin_s = float(submit_s[jobs[0]]) if dated or self.is_log else 0.0
@@ -190,13 +196,17 @@ class Trace(Selected, Modelled, Redrawn):
         notes = [f"{self.path}: {n} {what}" for what, n in (counts | parts).items() if n]
         if table.ignored and not self.is_log:
             notes.append(f"{self.path}: columns not used: {', '.join(table.ignored)}")
+        origin_s = begin_s if dated else np.nan
         workload = Workload(
             submit_s=submit_s[jobs] - begin_s,
             performance=times,
             notes=tuple(notes),
             **taken(columns, jobs),
         )
-        return workload, begin_s if dated else np.nan
+        state = [runs.state[k] for k in jobs.tolist()] if len(runs.state) else ()
+        start_s, end_s = runs.start_s[jobs] - begin_s, runs.end_s[jobs] - begin_s
+        held = np.asarray(num_gpus[jobs], dtype=np.float64)
+        return recorded_by(workload, start_s, end_s, held, state, origin_s), origin_s
 
     def _title(self, table: Table, gives: str) -> str:
         """The file's name of a column."""
@@ -244,17 +254,29 @@ def told_apart(names: Sequence[str], kept: npt.NDArray[np.bool_]) -> tuple[list[
     return found, again
 
 
-def _durations(
-    table: Table, columns: dict[str, Any], reads: Sequence[InputColumn]
-) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
-    """``(R,)`` seconds that each row ran, and where start and end, which count, say another time than its duration.
+class _Runs(NamedTuple):
+    """Runs of ``R`` rows, on the clock of the file; NaN where it is not known.
 
-    Takes the three columns away.
+    Attributes
+    ----------
+    duration_s : ``(R,)`` time that each ran.
+    differs : ``(R,)`` whether start and end, which count, say another time than the duration.
+    start_s, end_s : ``(R,)`` times that the file tells, or that follow from the duration.
+    state : how each ended, in the file's words; empty: it does not say.
     """
+
+    duration_s: FloatArray
+    differs: npt.NDArray[np.bool_]
+    start_s: FloatArray
+    end_s: FloatArray
+    state: Sequence[str]
+
+
+def _runs(table: Table, columns: dict[str, Any], reads: Sequence[InputColumn]) -> _Runs:
+    """The runs of the rows; takes the columns `RUN` away."""
     unknown = np.full(len(table), np.nan)
     given_s, start_s, end_s = (
-        np.asarray(columns.pop(name, unknown), dtype=np.float64)
-        for name in ("duration_s", "start_s", "end_s")
+        np.asarray(columns.pop(name, unknown), dtype=np.float64) for name in RUN[:3]
     )
     ran_s = end_s - start_s
     end = next((c.name for c in reads if c.gives == "end_s"), "")
@@ -262,7 +284,11 @@ def _durations(
         table.require(end, ~((ran_s < 0) & np.isnan(given_s)), "a time not before the start")
     # More than the rounding of a second apart; clocks that go back count for nothing.
     differs = (ran_s > 0) & (np.abs(given_s - ran_s) > 1)
-    return np.where(differs | np.isnan(given_s), ran_s, given_s), differs
+    duration_s = np.where(differs | np.isnan(given_s), ran_s, given_s)
+    first_s = np.where(np.isnan(start_s), end_s - duration_s, start_s)
+    last_s = np.where(np.isnan(end_s), start_s + duration_s, end_s)
+    first_s, last_s = columns.pop("first_start_s", first_s), columns.pop("last_end_s", last_s)
+    return _Runs(duration_s, differs, first_s, last_s, columns.pop("state", ()))
 
 
 def _performance(duration_s: FloatArray, gpus: FloatArray) -> tuple[FixedDuration, dict[str, int]]:

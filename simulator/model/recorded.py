@@ -1,0 +1,52 @@
+"""The record of a log: when its jobs started and ended on the cluster that it tells of.
+
+It lies beside the jobs (`Workload.record`), a row a job, and keeps to them where jobs are left out. A run never has it:
+`simulator.entry.simulate` takes it away before policies, dispatchers and features see the jobs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from simulator.model.cluster import FloatArray, IntArray
+from simulator.schema import taken
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Runs of ``J`` jobs of a log, in the order of the workload; times on its clock, in s.
+
+    Attributes
+    ----------
+    submit_s : ``(J,)`` submission, as the log has it.
+    recorded_start_s, end_s : ``(J,)`` first start and last end; NaN where the log does not tell them.
+    num_gpus : ``(J,)`` GPUs that each job held, parts as well.
+    state : how each job ended, in the words of the log; "" where it does not say.
+    partition, user : partition, queue or virtual cluster, and owner; "" where unknown.
+    origin_s : time 0 in s since 1970, as clocks at the site showed it; NaN where the log has no dates.
+    """
+
+    submit_s: FloatArray
+    recorded_start_s: FloatArray
+    end_s: FloatArray
+    num_gpus: FloatArray
+    state: Sequence[str]
+    partition: Sequence[str]
+    user: Sequence[str]
+    origin_s: float = np.nan
+
+    def __len__(self) -> int:
+        return len(self.submit_s)
+
+    @property
+    def wait_s(self) -> FloatArray:
+        """``(J,)`` from submission to start, s; NaN where the start is not known."""
+        return self.recorded_start_s - self.submit_s
+
+    def take(self, jobs: IntArray) -> Recorded:
+        """The record of these jobs, in that order."""
+        columns = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "origin_s"}
+        return replace(self, **taken(columns, jobs))
