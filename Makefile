@@ -49,7 +49,7 @@ bench-check: setup  ## ratios of CPU times that must not grow
 
 pages: setup  ## the pages of docs/ that are made from the code
 	$(VENV)/bin/python -m experiments.scenario.keys_page >docs/keys.md
-	$(VENV)/bin/python -m policies.page >docs/policies.md
+	$(VENV)/bin/python -m policies.registry.page >docs/policies.md
 	$(VENV)/bin/python -m experiments.scenario.files_page >docs/files.md
 
 docs: setup  ## the documentation as a site: build/docs/index.html

@@ -16,9 +16,9 @@ from experiments.comparison.comparing import compare
 from experiments.scenario.run import run
 from experiments.scenario.schema import Scenario, read_scenario
 from policies import Wrapper, make_policy, policy_names, register
-from policies.free_capacity import FreeCapacity
-from policies.serving import serve
-from policies.waiting import Order
+from policies.queues.free_capacity import FreeCapacity
+from policies.queues.serving import serve
+from policies.queues.waiting import Order
 from simulator import (
     ELASTIC,
     FIXED,

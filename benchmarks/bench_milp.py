@@ -14,7 +14,7 @@ import numpy as np
 
 from policies.milp import FORMULATIONS, Answer, Instance, MilpPolicy, decide
 from policies.milp.policy import instance_of
-from policies.selection import node_price_per_hour
+from policies.queues.selection import node_price_per_hour
 from simulator import Cluster, Decision, View, Workload, simulate
 from simulator.workloads.authors import read_instance
 from simulator.workloads.catalogs import read_catalog

@@ -17,8 +17,8 @@ from benchmarks.bench_milp import all_wait, scenario
 from benchmarks.bench_users import steps_per_s
 from policies import make_policy
 from policies.milp import FORMULATIONS
-from policies.milp.highs import solve
-from policies.milp.model import SolverOptions
+from policies.solving.highs import solve
+from policies.solving.model import SolverOptions
 from simulator import Cluster, NodeType, simulate
 
 JOBS = 8_000

@@ -15,7 +15,7 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks.released_methods import INSTANCES
-from policies.registry import make_policy
+from policies.registry.making import make_policy
 from simulator import simulate
 from simulator.workloads.authors import read_instance
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from policies.registry import make_policy
+from policies.registry.making import make_policy
 from simulator import Cluster, DecisionPoints, Workload, simulate
 from simulator.model.cluster import FloatArray
 from simulator.statistics import Streams, student

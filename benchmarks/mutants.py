@@ -73,7 +73,7 @@ PACKAGES: dict[str, tuple[list[str], list[str]]] = {
         [f"simulator/statistics/{part}.py" for part in STATISTICS],
         [f"tests/statistics/test_{part}.py" for part in ("by_hand", "exact", "streams")],
     ),
-    "selection": (["policies/selection.py"], ["tests/greedy/test_selection.py"]),
+    "selection": (["policies/queues/selection.py"], ["tests/greedy/test_selection.py"]),
     "comparison": (
         [f"experiments/comparison/{part}.py" for part in COMPARISON],
         [
@@ -88,11 +88,11 @@ PACKAGES: dict[str, tuple[list[str], list[str]]] = {
     ),
     "bench": (["experiments/bench/table.py"], ["tests/bench/test_table.py"]),
     "backfilling": (
-        ["policies/backfilling.py"],
+        ["policies/queues/backfilling.py"],
         ["tests/core/test_backfilling.py", "tests/policies/test_where_jobs_lie.py"],
     ),
     "free-capacity": (
-        ["policies/free_capacity.py", "policies/free_gpus.py"],
+        ["policies/queues/free_capacity.py", "policies/queues/free_gpus.py"],
         ["tests/core/test_indexes.py", "tests/policies/test_where_jobs_lie.py"],
     ),
     "mechanisms": (

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from policies import make_policy
-from policies.naming import PolicyName
+from policies.registry.naming import PolicyName
 from simulator import (
     Cluster,
     Decision,

@@ -18,7 +18,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from policies.registry import make_policy
+from policies.registry.making import make_policy
 from simulator import simulate
 from simulator.statistics import student
 from simulator.workloads.authors import read_instance

@@ -18,7 +18,7 @@ import numpy as np
 from experiments.scenario.build import build
 from experiments.scenario.schema import read_scenario
 from policies import make_policy
-from policies.learned import FEATURES, LinearScore
+from policies.wrappers.learned import FEATURES, LinearScore
 from simulator import simulate
 
 

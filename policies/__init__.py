@@ -1,7 +1,6 @@
 """Scheduling policies, on the contract of `simulator.model.contract` alone."""
 
-from policies.registration import Wrapper, register
-from policies.registry import (
+from policies.registry.making import (
     check_requirements,
     composed_names,
     describe,
@@ -14,6 +13,7 @@ from policies.registry import (
     taken_for,
     wrapper_names,
 )
+from policies.registry.registration import Wrapper, register
 
 __all__ = [
     "Wrapper",

@@ -50,7 +50,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 @pytest.fixture
 def gurobi_licence() -> None:
     """Skip where Gurobi, or any licence of it that holds today, is missing."""
-    from policies.milp import gurobi
+    from policies.solving import gurobi
     from simulator.errors import InputError
 
     try:

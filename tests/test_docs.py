@@ -23,7 +23,7 @@ from experiments.scenario import keys_page
 from experiments.scenario import schema as scenario
 from experiments.scenario.template import template
 from experiments.sweep.sweepfile import SweepFile
-from policies import page as policies_page
+from policies.registry import page as policies_page
 from simulator.files.keys import meanings
 from simulator.workloads.job_types import TypesConfig
 

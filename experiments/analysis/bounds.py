@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from policies.milp.highs import least_cost
-from policies.selection import node_price_per_hour
+from policies.queues.selection import node_price_per_hour
+from policies.solving.highs import least_cost
 from simulator.errors import InputError
 from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
 from simulator.model.workload import Workload

@@ -17,7 +17,7 @@ import numpy as np
 from experiments.analysis.bounds import options_of, useful
 from experiments.analysis.insertion import cost_of_rows, insert
 from policies import make_policy
-from policies.selection import node_price_per_hour
+from policies.queues.selection import node_price_per_hour
 from simulator import simulate
 from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
 from simulator.model.workload import Workload

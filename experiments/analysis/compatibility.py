@@ -64,7 +64,7 @@ def _fit(
     tried: dict[tuple[str, ...], Setup | str],
 ) -> Fit:
     from policies import missing_requirements, requirements_verdict
-    from policies.requirements import supplied_by
+    from policies.registry.requirements import supplied_by
 
     try:
         parts = _parts(plain, name)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from policies.milp import Instance, SolverOptions, solve_instance
-from policies.milp.solvers import SolverName
-from policies.selection import node_price_per_hour
+from policies.queues.selection import node_price_per_hour
+from policies.solving.solvers import SolverName
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster
 from simulator.workloads.authors import read_instance

@@ -51,7 +51,7 @@ def _print_all(console: Console) -> None:
     from rich.table import Table
 
     from policies import describe, policy_names, wrapper_names
-    from policies.registry import hidden_plugins
+    from policies.registry.making import hidden_plugins
     from policies.synergy import MECHANISMS, ORDERINGS
 
     table = Table("policy", "what it does", "options", box=None, pad_edge=False)

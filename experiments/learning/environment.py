@@ -26,8 +26,8 @@ from experiments.learning.spending import SPENT, Spent
 from experiments.scenario.build import build
 from experiments.scenario.run import run
 from experiments.scenario.schema import Scenario, read_scenario
-from policies.free_capacity import FreeCapacity
-from policies.learned import FEATURES, features
+from policies.queues.free_capacity import FreeCapacity
+from policies.wrappers.learned import FEATURES, features
 from simulator import NO_CHANGE, Decision, InputError, Placement, Result, View
 
 FloatObservation = npt.NDArray[np.float32]

@@ -19,7 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
-from policies.selection import node_price_per_hour
+from policies.queues.selection import node_price_per_hour
 from simulator.errors import InputError
 from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
 

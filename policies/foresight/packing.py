@@ -21,10 +21,10 @@ import numpy as np
 import scipy
 
 from policies.foresight.machines import Machines
-from policies.milp import highs, tree
 from policies.milp.instance import Assignment
-from policies.milp.model import Builder, Model, SolverOptions
 from policies.milp.slots import MAX_PATTERNS, add_counts, equal_columns, partitions
+from policies.solving import highs, tree
+from policies.solving.model import Builder, Model, SolverOptions
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray, IntArray
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from policies.registration import register
+from policies.registry.registration import register
 from simulator.arguments import one_of, part
 from simulator.errors import InputError
 from simulator.features.colocation.mig import PROFILES, best_start, mask_of, profile_for

@@ -26,7 +26,7 @@ from policies.fractional_gpus.state import (
     PACKING,
     RANDOM,
 )
-from policies.greedy.compiling import compiled, entry
+from policies.solving.compiling import compiled, entry
 
 ONE = cast(int, np.int64(1))
 """No literal, for which `change` would be compiled once more."""

@@ -19,7 +19,7 @@ from policies.fractional_gpus.state import (
     empty_state,
     nothing_known,
 )
-from policies.registration import register
+from policies.registry.registration import register
 from simulator import FIXED, NO_CHANGE, Decision, InputError, Placement, View
 from simulator.arguments import one_of
 from simulator.features.colocation import Colocation

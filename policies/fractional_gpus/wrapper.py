@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policies.registration import Wrapper, register
+from policies.registry.registration import Wrapper, register
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray, IntArray, NodeType
 from simulator.model.contract import FIXED, NO_CHANGE, Decision, Placement, Policy, View

@@ -17,7 +17,7 @@ import numpy as np
 
 from policies.goodput.emptiest_nodes import capacities, divided
 from policies.goodput.times import ELASTIC, whole_times_s
-from policies.registration import register
+from policies.registry.registration import register
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import Decision, View
 from simulator.model.ranks import less

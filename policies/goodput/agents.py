@@ -11,7 +11,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from policies.free_gpus import Nodes
 from policies.goodput.estimate import (
     LEAST_SQUARES,
     Choice,
@@ -21,6 +20,7 @@ from policies.goodput.estimate import (
     best_batch_sizes,
 )
 from policies.goodput.times import node_type_of
+from policies.queues.free_gpus import Nodes
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import Placement, View
 from simulator.model.goodput import Application, BatchSize, Goodput, Ring, packed, ring_of

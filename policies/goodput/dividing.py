@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from policies.free_gpus import FreeGpus, Nodes
 from policies.goodput.agents import Agent, Agents
 from policies.goodput.emptiest_nodes import capacities, nodes_of, placements
 from policies.goodput.estimate import LEAST_SQUARES, Estimator
+from policies.queues.free_gpus import FreeGpus, Nodes
 from simulator.model.contract import Decision, View
 
 

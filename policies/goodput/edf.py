@@ -12,7 +12,7 @@ import numpy as np
 
 from policies.goodput.emptiest_nodes import capacities, divided
 from policies.goodput.times import ELASTIC, whole_times_s
-from policies.registration import register
+from policies.registry.registration import register
 from simulator.model.contract import Decision, View
 from simulator.model.ranks import ranks
 from simulator.model.tolerances import INSTANT_S

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from policies.free_gpus import FreeGpus, Nodes
+from policies.queues.free_gpus import FreeGpus, Nodes
 from simulator.model.cluster import Cluster
 from simulator.model.contract import Decision, Placement, View
 from simulator.model.placement import in_proportion

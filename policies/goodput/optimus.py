@@ -13,7 +13,7 @@ from typing import cast
 
 from policies.goodput.emptiest_nodes import capacities, divided
 from policies.goodput.times import ELASTIC, whole_times_s
-from policies.registration import register
+from policies.registry.registration import register
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import Decision, View
 from simulator.model.goodput import Application, Goodput, packed

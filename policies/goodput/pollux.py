@@ -24,7 +24,7 @@ from policies.goodput.dividing import Candidate, GoodputPolicy, Group
 from policies.goodput.estimate import LEAST_SQUARES
 from policies.goodput.released_fit import RELEASED
 from policies.goodput.times import BY_TYPE
-from policies.registration import register
+from policies.registry.registration import register
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray
 

@@ -20,9 +20,9 @@ import numpy as np
 
 from policies.goodput.dividing import Candidate, GoodputPolicy, Group
 from policies.goodput.times import BY_TYPE
-from policies.milp.model import BoolArray, Builder
-from policies.milp.solvers import solve
-from policies.registration import register
+from policies.registry.registration import register
+from policies.solving.model import BoolArray, Builder
+from policies.solving.solvers import solve
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray, IntArray
 

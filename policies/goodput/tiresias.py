@@ -8,8 +8,8 @@ Smaller jobs pass larger ones that do not fit.
 from __future__ import annotations
 
 from policies.goodput.emptiest_nodes import can_run, capacities, nodes_of, place_beside, placements
-from policies.registration import register
-from policies.waiting import Order
+from policies.queues.waiting import Order
+from policies.registry.registration import register
 from simulator.arguments import MOST_JOBS
 from simulator.errors import InputError
 from simulator.model.contract import Decision, View

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from policies.greedy.compiling import compiled
+from policies.solving.compiling import compiled
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)

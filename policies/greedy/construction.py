@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import Any
 
 from policies.greedy.chance import uniform
-from policies.greedy.compiling import ZERO, compiled
 from policies.greedy.plan import (
     FREE,
     HOSTED,
@@ -65,6 +64,7 @@ from policies.greedy.queue import (
     find_candidates,
     find_fewest,
 )
+from policies.solving.compiling import ZERO, compiled
 from simulator.model.cluster import FloatArray
 
 SWAP_STEP = 0.05

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from policies.greedy.compiling import ZERO, compiled, entry
 from policies.greedy.problem import NOWHERE
+from policies.solving.compiling import ZERO, compiled, entry
 from simulator.model.cluster import IntArray
 
 BoolArray = npt.NDArray[np.bool_]

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policies.greedy.compiling import compiled
 from policies.greedy.plan import FREE, HOSTED, TYPE
 from policies.greedy.problem import PAPER, Machines, Profile
 from policies.greedy.queue import DUE, POSTPONED, REMAINING, WEIGHT, Queue
@@ -22,6 +21,7 @@ from policies.greedy.state import (
     change_of,
     change_to,
 )
+from policies.solving.compiling import compiled
 from simulator.model.cluster import FloatArray, IntArray
 
 SWAP_JOBS, CHANGE_NODE = 1, 2

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from policies.greedy.chance import uniform
-from policies.greedy.compiling import compiled
 from policies.greedy.problem import (
     FAMILY,
     GPUS,
@@ -22,6 +21,7 @@ from policies.greedy.problem import (
     Settings,
 )
 from policies.greedy.queue import DUE, FEWEST, REMAINING, Queue
+from policies.solving.compiling import compiled
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.tolerances import INSTANT_S
 

@@ -22,8 +22,8 @@ from policies.greedy.problem import (
     same_families_until,
     settings_of,
 )
-from policies.registration import register
-from policies.selection import CostOf, require_configurations
+from policies.queues.selection import CostOf, require_configurations
+from policies.registry.registration import register
 from simulator.arguments import whole
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster, IntArray
@@ -131,7 +131,7 @@ class GreedyPolicy:
 
     def decide(self, view: View) -> Decision:
         """Plan all nodes of this controller anew."""
-        from policies.greedy.compiling import first_call
+        from policies.solving.compiling import first_call
 
         if view.num_active == 0:
             return Decision()

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from policies.greedy.compiling import ZERO, compiled, entry
 from policies.greedy.construction import construct
 from policies.greedy.plan import HOSTED, TYPE, Plan, inverse_table, make_plan
 from policies.greedy.problem import Jobs, Machines, Profile, Settings
 from policies.greedy.queue import Queue, all_postponed, fill_queue, make_queue
+from policies.solving.compiling import ZERO, compiled, entry
 from simulator.model.cluster import FloatArray, IntArray
 
 

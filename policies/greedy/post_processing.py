@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from policies.greedy.compiling import compiled
 from policies.greedy.plan import FREE, HOSTED, TYPE, Plan
 from policies.greedy.problem import (
     FIRST_FINISH,
@@ -21,6 +20,7 @@ from policies.greedy.problem import (
     Settings,
 )
 from policies.greedy.queue import DUE, POSTPONED, REMAINING, WEIGHT, Queue
+from policies.solving.compiling import compiled
 from simulator.model.cluster import FloatArray, IntArray
 
 SAME_TIME = 1.0 + 1e-9

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from policies.selection import CostOf, node_price_per_hour, selection_price_per_hour
+from policies.queues.selection import CostOf, node_price_per_hour, selection_price_per_hour
 from simulator.arguments import one_of
 from simulator.errors import InputError
 from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, IntArray
@@ -201,7 +201,7 @@ def machines_of(
 
     Parameters
     ----------
-    cost_of : "share" or "node", see `policies.selection`; "size": as released, a configuration of
+    cost_of : "share" or "node", see `policies.queues.selection`; "size": as released, a configuration of
         each size of a VM, at the price of that whole size.
     times_s : ``(n, V, G + 1)`` of the jobs that have come, by which types are kept apart that are
         all that some job can run on.

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policies.greedy.compiling import compiled
 from policies.greedy.problem import (
     FAMILY,
     GPUS,
@@ -23,6 +22,7 @@ from policies.greedy.problem import (
     Profile,
     Settings,
 )
+from policies.solving.compiling import compiled
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.tolerances import INSTANT_S
 

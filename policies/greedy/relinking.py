@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from policies.greedy.compiling import compiled, entry
 from policies.greedy.plan import FREE, HOSTED, TYPE
 from policies.greedy.problem import FIRST_FINISH, OWN_FINISH, Machines, Profile
 from policies.greedy.queue import REMAINING, Queue, all_postponed
@@ -29,6 +28,7 @@ from policies.greedy.state import (
     total_value,
     value_at,
 )
+from policies.solving.compiling import compiled, entry
 from simulator.model.cluster import FloatArray, IntArray
 
 

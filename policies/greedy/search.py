@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from policies.greedy.compiling import ZERO, compiled, entry
 from policies.greedy.neighbourhoods import (
     FIRST,
     KIND,
@@ -38,6 +37,7 @@ from policies.greedy.state import (
     refresh_first,
     total_value,
 )
+from policies.solving.compiling import ZERO, compiled, entry
 from simulator.model.cluster import FloatArray, IntArray
 
 

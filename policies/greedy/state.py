@@ -11,11 +11,11 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from policies.greedy.compiling import compiled
 from policies.greedy.plan import FREE, HOSTED, TYPE
 from policies.greedy.post_processing import LEAST_COST
 from policies.greedy.problem import FIRST_FINISH, OWN_FINISH, PAPER, Machines, Profile
 from policies.greedy.queue import DUE, POSTPONED, REMAINING, WEIGHT, Queue
+from policies.solving.compiling import compiled
 from simulator.model.cluster import FloatArray, IntArray
 
 NODE, SLOT = 0, 1

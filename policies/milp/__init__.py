@@ -6,9 +6,9 @@ Formulations: `FORMULATIONS`. Back ends: HiGHS and Gurobi behind `solve`.
 
 from policies.milp.decision import FORMULATIONS, Answer, decide, solve_instance
 from policies.milp.instance import Assignment, Instance, check_assignments, cost
-from policies.milp.model import Model, Solution, SolverOptions
 from policies.milp.policy import MilpCentralised2019, MilpLiteral, MilpPolicy
-from policies.milp.solvers import solve
+from policies.solving.model import Model, Solution, SolverOptions
+from policies.solving.solvers import solve
 
 __all__ = [
     "FORMULATIONS",

@@ -26,8 +26,8 @@ import numpy as np
 
 from policies.milp.instance import Assignment, Formulation, Instance, by_node
 from policies.milp.literal import add_schedule
-from policies.milp.model import Builder, FloatArray
 from policies.milp.slots import build, pattern_table, with_disposal
+from policies.solving.model import Builder, FloatArray
 
 
 def linear_lease(instance: Instance) -> FloatArray:

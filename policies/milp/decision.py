@@ -12,9 +12,9 @@ from policies.milp.centralised import centralised_2019, centralised_2019_literal
 from policies.milp.greedy_start import greedy_start
 from policies.milp.instance import Assignment, Formulation, Instance
 from policies.milp.literal import literal
-from policies.milp.model import BOUND_ABOVE, Solution, SolverOptions, relative_gap
 from policies.milp.patterns import patterns, second_model, third_model
-from policies.milp.solvers import SolverName, solve
+from policies.solving.model import BOUND_ABOVE, Solution, SolverOptions, relative_gap
+from policies.solving.solvers import SolverName, solve
 from simulator.errors import InputError
 
 FORMULATIONS: dict[str, Callable[[Instance], Formulation]] = {
@@ -83,7 +83,7 @@ def decide(
     Parameters
     ----------
     formulation : a key of `FORMULATIONS`.
-    solver, options : see `policies.milp.solvers.solve`.
+    solver, options : see `policies.solving.solvers.solve`.
     start : give the greedy answer to the solver to begin from, which may then end at another of equal
         optima; a `Model.tight` one is solved from its relaxation, and its answer does not depend on it.
 

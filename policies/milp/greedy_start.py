@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from policies.milp.instance import Assignment, Instance, IntArray
-from policies.milp.model import BoolArray, FloatArray
 from policies.milp.slots import with_disposal
+from policies.solving.model import BoolArray, FloatArray
 
 
 def greedy_start(instance: Instance) -> list[Assignment]:

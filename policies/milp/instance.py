@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from policies.milp.model import BoolArray, FloatArray, Model
+from policies.solving.model import BoolArray, FloatArray, Model
 from simulator.arguments import nonnegative, whole
 from simulator.errors import InputError
 from simulator.model.cluster import SECONDS_PER_HOUR

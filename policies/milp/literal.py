@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from policies.milp.instance import Assignment, Formulation, Instance, IntArray, cost
-from policies.milp.model import Builder, FloatArray
+from policies.solving.model import Builder, FloatArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,8 +26,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from policies.milp.instance import Assignment, Formulation, Instance, by_node, cost
-from policies.milp.model import FloatArray
 from policies.milp.slots import SlotForm, build, pattern_table, with_disposal
+from policies.solving.model import FloatArray
 
 
 def patterns(instance: Instance) -> Formulation:

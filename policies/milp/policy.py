@@ -10,11 +10,11 @@ import numpy as np
 
 from policies.milp.decision import Answer, check_formulation, decide
 from policies.milp.instance import Instance
-from policies.milp.model import SolverOptions
 from policies.milp.nodes_of_solution import placements_of_assignments
-from policies.milp.solvers import SolverName, check_solver
-from policies.registration import register
-from policies.selection import node_price_per_hour, require_configurations
+from policies.queues.selection import node_price_per_hour, require_configurations
+from policies.registry.registration import register
+from policies.solving.model import SolverOptions
+from policies.solving.solvers import SolverName, check_solver
 from simulator.arguments import nonnegative
 from simulator.errors import InputError
 from simulator.model.contract import Decision, View

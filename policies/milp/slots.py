@@ -32,7 +32,7 @@ import numpy as np
 import scipy
 
 from policies.milp.instance import Assignment, Instance, IntArray, by_node
-from policies.milp.model import BoolArray, Builder, FloatArray, Model
+from policies.solving.model import BoolArray, Builder, FloatArray, Model
 from simulator.errors import InputError
 
 MAX_PATTERNS = 50_000

@@ -20,8 +20,8 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from policies.free_gpus import FreeGpus
-from policies.registration import register
+from policies.queues.free_gpus import FreeGpus
+from policies.registry.registration import register
 from policies.rental.online import Equi, HeSrpt, OwnWidth, Srpt, mixed_width
 from policies.rental.widths import optimal_widths, whole_gpu_widths
 from simulator.arguments import nonnegative

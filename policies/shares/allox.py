@@ -7,8 +7,8 @@ from typing import Literal, get_args
 import numpy as np
 import scipy
 
-from policies.milp.model import BoolArray
 from policies.shares.problem import Active, Shares
+from policies.solving.model import BoolArray
 from simulator.errors import InputError
 from simulator.model.cluster import IntArray
 from simulator.model.ranks import levelled

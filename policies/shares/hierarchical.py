@@ -6,11 +6,11 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from policies.milp.model import BoolArray
-from policies.milp.solvers import SolverName
 from policies.shares.linear import Program
 from policies.shares.optimal import normalised
 from policies.shares.problem import Active, Shares
+from policies.solving.model import BoolArray
+from policies.solving.solvers import SolverName
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray, IntArray
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from policies.milp.model import BoolArray
+from policies.solving.model import BoolArray
 from simulator.model.cluster import FloatArray
 
 STEPS = 200

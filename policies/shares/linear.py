@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from policies.milp.model import BoolArray, Model, SolverOptions
-from policies.milp.solvers import SolverName, solve
 from policies.shares.problem import Active, Pairs, Shares
+from policies.solving.model import BoolArray, Model, SolverOptions
+from policies.solving.solvers import SolverName, solve
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray
 

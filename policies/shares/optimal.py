@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from policies.milp.solvers import SolverName
 from policies.shares.interior import centre_of_types
 from policies.shares.linear import Program, Row, rounded
 from policies.shares.one_type import centre, knapsack, least, level
 from policies.shares.problem import Active, Pairs, Shares
+from policies.solving.solvers import SolverName
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray
 

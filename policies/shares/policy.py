@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from policies.registration import register
+from policies.registry.registration import register
 from policies.shares import gandiva, optimal
 from policies.shares.allox import allox, check_queue, in_order
 from policies.shares.hierarchical import check_within, hierarchical_fairness

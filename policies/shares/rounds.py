@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from policies.free_gpus import FreeGpus
+from policies.queues.free_gpus import FreeGpus
 from simulator import Placement, View
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray

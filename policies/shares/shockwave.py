@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from policies.milp.model import Builder, SolverOptions
-from policies.milp.solvers import SolverName, check_solver, solve
-from policies.registration import register
+from policies.registry.registration import register
 from policies.shares.policy import NEEDS, SharePolicy
 from policies.shares.problem import Active, Shares
 from policies.shares.rounds import Chosen, ShareRounds
+from policies.solving.model import Builder, SolverOptions
+from policies.solving.solvers import SolverName, check_solver, solve
 from simulator import View
 from simulator.arguments import nonnegative, one_of, whole
 from simulator.model.cluster import FloatArray, IntArray

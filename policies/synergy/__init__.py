@@ -20,8 +20,8 @@ import math
 from collections.abc import Iterable
 from typing import cast
 
-from policies.registration import register
-from policies.registry import make_policy
+from policies.registry.making import make_policy
+from policies.registry.registration import register
 from policies.synergy.mechanisms import PLACEMENT, Greedy, PlacementRule, Proportional, Tune
 from policies.synergy.orderings import ORDERINGS, RELEASED
 from policies.synergy.policy import Synergy

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from policies.registration import Wrapper, register
+from policies.registry.registration import Wrapper, register
 from policies.synergy.demand import Capacity, Kind, Option, Share, sensitive
 from simulator.errors import InputError
 from simulator.model.cluster import proportional_share

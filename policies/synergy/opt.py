@@ -14,8 +14,8 @@ from typing import ClassVar, NamedTuple, cast
 
 import numpy as np
 
-from policies.milp.model import Builder, SolverOptions
-from policies.milp.solvers import SolverName, check_solver, solve
+from policies.solving.model import Builder, SolverOptions
+from policies.solving.solvers import SolverName, check_solver, solve
 from policies.synergy.demand import Capacity, Share
 from policies.synergy.servers import Group, Mechanism, Packed, Servers, runnable, signatures_of
 from policies.synergy.slots import Packing, Slot
@@ -52,7 +52,7 @@ class Opt(Mechanism):
 
     Parameters
     ----------
-    solver : of ILP 1 and LP 2; see `policies.milp.solvers.solve`.
+    solver : of ILP 1 and LP 2; see `policies.solving.solvers.solve`.
     whole_gpus : round what LP 2 cuts to whole GPUs, so that a cluster could carry it out; a job
         that then finds no room for its share falls back to the proportional one. Otherwise GPUs
         are given in fractions, as in the paper, which no cluster can: a bound.

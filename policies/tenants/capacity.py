@@ -7,9 +7,9 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from policies.registration import register
-from policies.serving import Service
-from policies.tenants.queues import gpus_held, queue_of_tenants, tenants_of
+from policies.queues.of_tenants import gpus_held, queue_of_tenants, tenants_of
+from policies.queues.serving import Service
+from policies.registry.registration import register
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import NO_CHANGE, Decision, View
 from simulator.model.ranks import Levels

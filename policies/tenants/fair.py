@@ -13,10 +13,10 @@ from collections import deque
 
 import numpy as np
 
-from policies.registration import register
-from policies.serving import Service
-from policies.tenants.queues import demands, queue_of_tenants, tenants_of
-from policies.waiting import Line
+from policies.queues.of_tenants import demands, queue_of_tenants, tenants_of
+from policies.queues.serving import Service
+from policies.queues.waiting import Line
+from policies.registry.registration import register
 from simulator.features.tenants import Tenants
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import NO_CHANGE, Decision, View

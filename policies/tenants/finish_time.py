@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from policies.orders import whole_durations_s
-from policies.registration import register
-from policies.serving import Service
-from policies.tenants.queues import by_tenant, tenants_of
-from policies.waiting import Given
+from policies.queues.of_tenants import by_tenant, tenants_of
+from policies.queues.orders import whole_durations_s
+from policies.queues.serving import Service
+from policies.queues.waiting import Given
+from policies.registry.registration import register
 from simulator.arguments import part
 from simulator.errors import InputError
 from simulator.features.tenants import Tenants

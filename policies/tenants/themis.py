@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-from policies.orders import whole_durations_s
-from policies.registration import register
-from policies.serving import Service
+from policies.queues.of_tenants import by_tenant, gpus_held
+from policies.queues.orders import whole_durations_s
+from policies.queues.serving import Service
+from policies.registry.registration import register
 from policies.tenants.auction import largest_product, parts_kept
 from policies.tenants.finish_time import FinishTimeFair, demand_and_part
-from policies.tenants.queues import by_tenant, gpus_held
 from simulator.features.tenants import Tenants
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.contract import View

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from experiments.analysis.bounds import alone, shared
-from policies.registry import make_policy
+from policies.registry.making import make_policy
 from simulator import Cluster, InputError, NodeType, TimeTable, Workload, simulate
 from tests.greedy.instances import CATALOG
 from tests.greedy.test_policy import powered, workload_on

@@ -12,7 +12,7 @@ from experiments.replay import Recording, events_of, replay_folders
 from experiments.scenario.output import write_result
 from experiments.scenario.reading import read_run
 from policies import make_policy
-from policies.free_capacity import FreeCapacity
+from policies.queues.free_capacity import FreeCapacity
 from simulator import (
     Cluster,
     Decision,

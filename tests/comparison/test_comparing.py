@@ -14,7 +14,7 @@ from experiments.comparison.metrics import CPU
 from experiments.sweep import runner
 from experiments.sweep.store import Store, store_to_write
 from experiments.sweep.sweep import sweep
-from policies.serving import serve
+from policies.queues.serving import serve
 from simulator import Decision, View
 from simulator.errors import InputError
 from simulator.plugins import CODE_ALLOWED

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from experiments.scenario.output import write_result
 from policies import make_policy, policy_names
-from policies.registry import requirements_of
+from policies.registry.making import requirements_of
 from simulator import Cluster, DecisionPoints, NodeType, Result, ServerSpec, Workload
 from simulator.core.logs import ShareRecord
 from simulator.features.admission import Admission

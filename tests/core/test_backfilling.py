@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from policies import make_policy
-from policies.backfilling import Backfilling
-from policies.conservative_backfilling import ConservativeBackfill
+from policies.queues.backfilling import Backfilling
+from policies.queues.conservative_backfilling import ConservativeBackfill
 from simulator import FIXED, Cluster, Decision, InputError, NodeType, Placement
 from simulator.features.failures import Failures, Outages
 from simulator.features.reconfiguration import Delays

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policies import make_policy, waiting
-from policies.free_capacity import FreeCapacity
-from policies.learned import features
-from policies.running import RunningJobs
-from policies.waiting import WaitingArray
+from policies.queues.free_capacity import FreeCapacity
+from policies.queues.running import RunningJobs
+from policies.queues.waiting import WaitingArray
+from policies.wrappers.learned import features
 from simulator import NO_CHANGE, Cluster, Decision, NodeType, Placement, ServerSpec, View, Workload
 from simulator.core import simulation as core
 from simulator.laws import Exponential

@@ -12,7 +12,7 @@ import pytest
 from experiments.bench.future import Recorded, depends_on
 from experiments.scenario.options import parse_policy
 from policies import composed_names, make_policy, policy_names
-from policies.registry import requirements_of
+from policies.registry.making import requirements_of
 from simulator import Cluster, NodeType, Result, SpeedupCurve, TimeTable, Workload
 from simulator.model.fractional import SharedDuration
 from simulator.model.speedup import Amdahl, Power, WholeGpus

@@ -18,9 +18,9 @@ from policies import (
     requirements_verdict,
     wrapper_names,
 )
-from policies.naming import PolicyName
-from policies.registration import _DECORATOR, modules
-from policies.requirements import REQUIREMENTS
+from policies.registry.naming import PolicyName
+from policies.registry.registration import _DECORATOR, modules
+from policies.registry.requirements import REQUIREMENTS
 from simulator import Cluster, Decision, InputError, NodeType, View
 from tests.core.jobs import fixed
 

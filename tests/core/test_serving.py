@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.free_gpus import FreeGpus
-from policies.serving import serve
-from policies.waiting import Order
+from policies.queues.free_gpus import FreeGpus
+from policies.queues.serving import serve
+from policies.queues.waiting import Order
 from simulator import Decision, InputError, View
 from simulator.model.tolerances import INSTANT_S
 from tests.core.jobs import elastic, fixed, nodes, run

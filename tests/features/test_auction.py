@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policies import make_policy
-from policies.serving import Service
+from policies.queues.serving import Service
 from policies.tenants.auction import largest_product, parts_kept
 from policies.tenants.finish_time import FinishTimeFair
 from policies.tenants.themis import _usable, _values

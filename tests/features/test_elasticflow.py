@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from policies import elasticflow
-from policies.elasticflow import ElasticFlow, spread
+from policies.goodput import elasticflow
+from policies.goodput.elasticflow import ElasticFlow, spread
 from simulator import InputError, TimeTable, Workload
 from simulator.features.admission import Admission
 from simulator.features.admission.elastic import Ask, Piece, packed, within

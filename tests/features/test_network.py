@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policies import make_policy
-from policies.consolidating import skews
+from policies.queues.consolidating import skews
 from simulator import Decision, Placement, simulate
 from simulator.features.network import network_of, published_factors
 from simulator.features.predictions import PredictedWorkload

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from policies import make_policy
-from policies.serving import Service
+from policies.queues.serving import Service
 from simulator import Workload
 from simulator.features.admission import (
     Admission,

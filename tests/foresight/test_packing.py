@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from policies.foresight import ascent
 from policies.foresight.machines import Machines
 from policies.foresight.packing import Packing, patterns_of, pose, solve
-from policies.milp.tree import Learned
+from policies.solving.tree import Learned
 from simulator.model.cluster import Cluster, NodeType
 
 STEP_S = 2000.0

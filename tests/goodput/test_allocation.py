@@ -8,11 +8,11 @@ from typing import cast
 import numpy as np
 import pytest
 
-from policies.free_gpus import Nodes
 from policies.goodput.emptiest_nodes import place_beside, place_by_size
 from policies.goodput.optimus import _gain_of_goodput, by_marginal_gain, remaining_steps
 from policies.goodput.tiresias import Tiresias
-from policies.registry import make_policy
+from policies.queues.free_gpus import Nodes
+from policies.registry.making import make_policy
 from simulator.errors import InputError
 from simulator.model.contract import View
 from simulator.model.goodput import Goodput

@@ -17,7 +17,7 @@ from policies.goodput.agents import TypedLearner
 from policies.goodput.dividing import Candidate, Group, of_one_type
 from policies.goodput.estimate import LEAST_SQUARES
 from policies.goodput.sia import Sia, assign
-from policies.requirements import missing_of
+from policies.registry.requirements import missing_of
 from simulator import simulate
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster, NodeType

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from policies.greedy import GreedyPolicy, RandomisedGreedyPolicy
-from policies.registry import make_policy
+from policies.registry.making import make_policy
 from simulator import Cluster, Decision, InputError, NodeType, TimeTable, View, Workload, simulate
 from simulator.features.failures import Failures, Outages
 from simulator.laws import Exponential

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.released_search import play
-from policies.registry import make_policy
+from policies.registry.making import make_policy
 from simulator import InputError, simulate
 from simulator.workloads.authors import ListedTimes, read_instance
 from tests.greedy.released_instances import draw

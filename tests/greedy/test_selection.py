@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from policies.selection import (
+from policies.queues.selection import (
     NONE,
     choose_configuration,
     configuration_price_per_hour,

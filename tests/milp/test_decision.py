@@ -13,13 +13,12 @@ from policies.milp import (
     check_assignments,
     cost,
     decide,
-    highs,
     solve_instance,
-    tree,
 )
 from policies.milp import decision as module
 from policies.milp.decision import FORMULATIONS
 from policies.milp.greedy_start import greedy_start
+from policies.solving import highs, tree
 from simulator.errors import InputError
 from tests.milp.brute_force import least_cost
 from tests.milp.instances import like_the_paper, tiny

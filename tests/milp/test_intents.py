@@ -6,12 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from policies.milp import Assignment, decision, highs
+from policies.milp import Assignment, decision
 from policies.milp.decision import GREEDY, decide
 from policies.milp.greedy_start import greedy_start
 from policies.milp.instance import Instance, cost
-from policies.milp.model import Model, Solution, SolverOptions
 from policies.milp.nodes_of_solution import keep_nodes
+from policies.solving import highs
+from policies.solving.model import Model, Solution, SolverOptions
 from tests.milp.instances import like_the_paper
 
 A = Assignment

@@ -6,11 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from policies.milp import Instance, check_assignments, cost, decide, highs, tree
+from policies.milp import Instance, check_assignments, cost, decide
 from policies.milp.decision import FORMULATIONS
-from policies.milp.model import Builder, SolverOptions
 from policies.milp.patterns import patterns
 from policies.milp.slots import partitions, pattern_table, with_disposal
+from policies.solving import highs, tree
+from policies.solving.model import Builder, SolverOptions
 from simulator.errors import InputError
 from tests.milp.instances import TABLE_II, like_the_paper, tiny
 

@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from policies.milp import SolverOptions, highs, solve
-from policies.milp import gurobi as backend
-from policies.milp.model import Builder, Model, relative_gap
+from policies.milp import SolverOptions, solve
 from policies.milp.patterns import patterns
+from policies.solving import gurobi as backend
+from policies.solving import highs
+from policies.solving.model import Builder, Model, relative_gap
 from simulator.errors import InputError
 from tests.command import done, refused
 from tests.milp.instances import like_the_paper

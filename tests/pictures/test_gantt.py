@@ -10,7 +10,7 @@ import pytest
 from experiments.commands.show import gantt as command
 from experiments.pictures import gantt as g
 from experiments.scenario.output import write_result
-from policies.registry import make_policy
+from policies.registry.making import make_policy
 from simulator import Cluster, InputError, NodeType, SpeedupCurve, Workload, simulate
 from simulator.workloads.andreas import AndreasJobs
 from simulator.workloads.table import Setting

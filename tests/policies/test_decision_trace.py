@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from policies import make_policy, requirements_of
-from policies.decision_trace import DecisionTrace
+from policies.wrappers.decision_trace import DecisionTrace
 from simulator import (
     Cluster,
     Decision,

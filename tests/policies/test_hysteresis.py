@@ -8,7 +8,7 @@ import pytest
 from experiments.scenario.run import run
 from experiments.scenario.schema import Scenario
 from policies import make_policy, missing_requirements, requirements_of
-from policies.hysteresis import Hysteresis, groups_of
+from policies.wrappers.hysteresis import Hysteresis, groups_of
 from simulator import (
     Cluster,
     Decision,

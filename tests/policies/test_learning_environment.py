@@ -11,7 +11,7 @@ from experiments.scenario.build import build
 from experiments.scenario.run import run
 from experiments.scenario.schema import read_scenario
 from policies import make_policy
-from policies.learned import FEATURES, LinearScore, features
+from policies.wrappers.learned import FEATURES, LinearScore, features
 from simulator import InputError, simulate
 
 pytest.importorskip("gymnasium", reason="the extra 'rl' is not installed")

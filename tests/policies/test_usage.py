@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from policies import make_policy
-from policies.tenants.usage import Usage
+from policies.queues.usage import Usage
 from simulator.features.tenants import tenants_of
 from tests.core.jobs import fixed, nodes, run
 

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from policies.milp.model import SolverOptions
 from policies.shares import Active, gandiva_fair, hierarchical_fairness, linear
 from policies.shares.allox import allox
 from policies.shares.interior import centre_of_types
@@ -29,6 +28,7 @@ from policies.shares.optimal import (
 )
 from policies.shares.problem import Pairs
 from policies.shares.shockwave import Window, due_rounds, plan_rounds
+from policies.solving.model import SolverOptions
 from simulator.errors import InputError
 from simulator.workloads.gavel import read_rates
 from simulator.workloads.gavel_like import JOB_TYPES

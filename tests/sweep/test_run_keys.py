@@ -112,9 +112,9 @@ def test_the_simulator_and_the_policies_count_by_default():
 
 
 def test_what_a_declared_module_imports_counts_too():
-    found = codeversion._with_imports({"policies.list_scheduling"})
+    found = codeversion._with_imports({"policies.queues.list_scheduling"})
     assert "simulator.model.contract" in found
-    assert "policies.list_scheduling" in found
+    assert "policies.queues.list_scheduling" in found
     assert not {m for m in found if m.startswith(("policies.milp", "policies.synergy"))}
 
 

@@ -85,5 +85,5 @@ def test_search_works_without_a_server(site, browser):
             break
         browser.run("new Promise((done) => setTimeout(done, 100))")
     assert "For a class" in text
-    assert "policies.orders.processor_sharing" in text
+    assert "policies.queues.orders.processor_sharing" in text
     assert browser.complaints == []

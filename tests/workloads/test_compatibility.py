@@ -13,7 +13,7 @@ from policies import (
     missing_requirements,
     policy_names,
 )
-from policies.requirements import (
+from policies.registry.requirements import (
     DUE,
     MODELS,
     OWN,

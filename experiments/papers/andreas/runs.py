@@ -13,7 +13,12 @@ from simulator.workloads.table import Setting
 
 FOLDER = Path(__file__).parent
 HERE = "experiments.papers.andreas.runs"
-SOURCES = ("simulator", "policies.list_scheduling", "policies.selection", "policies.greedy")
+SOURCES = (
+    "simulator",
+    "policies.queues.list_scheduling",
+    "policies.queues.selection",
+    "policies.greedy",
+)
 EXACT = (*SOURCES, "policies.milp", "experiments.analysis.bounds")
 
 FIRST_PRINCIPLES = ("fifo-shared", "edf-shared", "ps-shared")

@@ -16,7 +16,12 @@ FIGURE_3 = FOLDER / "figure_3.toml"
 VARIANT_FILES = (FOLDER / "variants.toml", FOLDER / "variants_rules.toml")
 
 HERE = "experiments.papers.hierarchical.runs"
-SOURCES = ("simulator", "policies.list_scheduling", "policies.selection", "policies.milp")
+SOURCES = (
+    "simulator",
+    "policies.queues.list_scheduling",
+    "policies.queues.selection",
+    "policies.milp",
+)
 """Modules that decide these results: other policies may change without new runs."""
 
 HEURISTICS = ("fifo", "edf", "ps")
@@ -262,7 +267,7 @@ def run_literal(config: dict[str, Any]) -> Outcome:
     import pandas as pd
 
     from policies.milp.decision import decide
-    from policies.milp.model import SolverOptions
+    from policies.solving.model import SolverOptions
 
     central = config["model"] != "hierarchical"
     busy = [i for i in _instances(config, central) if i.times_s.shape[0] > i.num_nodes]
@@ -300,7 +305,7 @@ def run_columns(config: dict[str, Any]) -> Outcome:
     import numpy as np
 
     from policies.milp import FORMULATIONS, Instance
-    from policies.selection import node_price_per_hour
+    from policies.queues.selection import node_price_per_hour
 
     central = config["model"] != "hierarchical"
     workload, cluster = _scenario(config)

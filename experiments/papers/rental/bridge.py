@@ -29,8 +29,8 @@ HERE = "experiments.papers.rental.bridge"
 SOURCES = (
     "simulator",
     "policies.rental",
-    "policies.list_scheduling",
-    "policies.selection",
+    "policies.queues.list_scheduling",
+    "policies.queues.selection",
     "policies.milp",
 )
 

@@ -19,7 +19,7 @@ from experiments.report.contents import Scale
 from experiments.report.experiment import Experiment
 from experiments.report.sweeps import Labels, study
 from experiments.sweep.task import Outcome, Scalar, Task
-from policies.naming import PolicyName
+from policies.registry.naming import PolicyName
 
 if TYPE_CHECKING:
     from policies.synergy.demand import Kind, Share

@@ -12,7 +12,12 @@ from experiments.sweep.task import Outcome, Scalar, Task
 
 FOLDER = Path(__file__).parent
 HERE = "experiments.papers.thesis.runs"
-SOURCES = ("simulator", "policies.list_scheduling", "policies.selection", "policies.greedy")
+SOURCES = (
+    "simulator",
+    "policies.queues.list_scheduling",
+    "policies.queues.selection",
+    "policies.greedy",
+)
 WITH_MILP = (*SOURCES, "policies.milp", "experiments.analysis.bounds")
 
 FIRST_PRINCIPLES = ("fifo", "edf", "ps")

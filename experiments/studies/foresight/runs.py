@@ -20,8 +20,8 @@ from experiments.sweep.task import Outcome, Scalar, Task
 HERE = "experiments.studies.foresight.runs"
 SOURCES = (
     "simulator",
-    "policies.list_scheduling",
-    "policies.selection",
+    "policies.queues.list_scheduling",
+    "policies.queues.selection",
     "policies.greedy",
     "policies.milp",
     "policies.foresight",

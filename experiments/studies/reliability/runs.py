@@ -16,7 +16,7 @@ from simulator.features.failures import Checkpoints, Failures, Reliability
 from simulator.laws import Exponential
 
 HERE = "experiments.studies.reliability.runs"
-SOURCES = ("simulator", "policies.list_scheduling")
+SOURCES = ("simulator", "policies.queues.list_scheduling")
 
 HOUR_S, DAY_S = 3600.0, 86_400.0
 SIZE, SPARE = 4096, 200

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from policies.free_capacity import FreeCapacity
-from policies.registration import register
-from policies.waiting import WaitingArray, alike
+from policies.queues.free_capacity import FreeCapacity
+from policies.queues.waiting import WaitingArray, alike
+from policies.registry.registration import register
 from simulator import NO_CHANGE, Decision, InputError, Placement, View, Workload
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.tolerances import EQUAL

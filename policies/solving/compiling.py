@@ -1,14 +1,15 @@
-"""Compilation of the greedy family's kernels.
+"""Compilation of kernels that call kernels of other files.
 
 They are serial, release the GIL and are kept on disk (in ``__pycache__`` beside the source), so
 they are compiled once after an installation. numba compiles a function again when its own file is
 newer; what it calls in other files is not looked at. Here the stamp of every function is that of
-all kernels together, so that a change in one compiles its callers again.
+all files of its folder together, so that a change in one compiles its callers again.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import sys
 import threading
@@ -24,29 +25,20 @@ from simulator.model import tolerances
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-KERNELS = (
-    "chance", "compiling", "construction", "identities", "neighbourhoods", "nodes_of_solution", "plan",
-    "pool", "post_processing", "problem", "queue", "relinking", "search", "state",
-)  # fmt: skip
-"""Modules whose text decides what the compiled code does."""
 
-
-def _stamp() -> str:
-    """A hash of all kernels' source, and of the tolerances that are compiled into them."""
-    here = Path(__file__).parent
-    sources = [*(here / f"{name}.py" for name in KERNELS), Path(tolerances.__file__)]
+@functools.cache
+def _stamp(folder: Path) -> str:
+    """A hash of the source in a folder, of this file, and of the tolerances that are compiled into kernels."""
+    sources = [*sorted(folder.glob("*.py")), Path(__file__), Path(tolerances.__file__)]
     text = b"".join(source.read_bytes() for source in sources)
     return hashlib.sha256(text).hexdigest()
 
 
-STAMP = _stamp()
-
-
 def _stamped(dispatcher: Any) -> Any:
-    """A compiled function whose file on disk carries the stamp of all kernels."""
+    """A compiled function whose file on disk carries the stamp of its folder."""
     file: Any = getattr(dispatcher._cache, "_cache_file", None)
     if hasattr(file, "_source_stamp"):  # else another numba: stamped by its own file alone
-        file._source_stamp = STAMP
+        file._source_stamp = _stamp(Path(dispatcher.py_func.__code__.co_filename).parent)
     return dispatcher
 
 
@@ -78,7 +70,7 @@ def _kernel(function: F, **options: bool) -> F:
 
 @compiled
 def _nothing() -> int:
-    """A kernel of which nothing is needed but its folder: that of all kernels."""
+    """A kernel of which nothing is needed but its folder, where the lock is."""
     return 0
 
 

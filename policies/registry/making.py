@@ -20,9 +20,9 @@ from functools import partial
 from importlib.metadata import EntryPoint
 from typing import Any, cast
 
-from policies.naming import PolicyName, kind_of
-from policies.registration import Queue, modules, registered
-from policies.requirements import REQUIREMENTS, MissingRequirement, missing_of
+from policies.registry.naming import PolicyName, kind_of
+from policies.registry.registration import Queue, modules, registered
+from policies.registry.requirements import REQUIREMENTS, MissingRequirement, missing_of
 from simulator import Cluster, InputError, Policy, Workload
 from simulator.errors import meant
 from simulator.plugins import FILE, from_file, installed, loaded
@@ -46,7 +46,7 @@ class PolicyInfo:
     options : keyword options and their defaults.
     meanings : of the options, where their code says them.
     paper : source; empty for textbook orders and for policies of our own.
-    requires : names of `policies.requirements.REQUIREMENTS`.
+    requires : names of `policies.registry.requirements.REQUIREMENTS`.
     """
 
     name: str
@@ -116,7 +116,7 @@ def describe(name: str) -> PolicyInfo:
 
 
 def requirements_of(name: str) -> tuple[str, ...]:
-    """Requirements of a policy, names of `policies.requirements.REQUIREMENTS`.
+    """Requirements of a policy, names of `policies.registry.requirements.REQUIREMENTS`.
 
     Raises InputError: an unknown policy, or one that states a requirement that there is not.
     """
@@ -317,11 +317,11 @@ def _options_of(name: str, parsed: PolicyName) -> dict[str, tuple[str, str, Opti
 
 
 def meanings(factory: Callable[..., Any]) -> dict[str, str]:
-    """Meanings of the options: those in docstrings of the factory, its base classes and its module."""
+    """Meanings of the options: those in docstrings of the factory, its base classes and the modules of both."""
     classes = inspect.getmro(factory) if inspect.isclass(factory) else (factory,)
-    module = sys.modules.get(factory.__module__)
+    modules = dict.fromkeys(sys.modules.get(each.__module__) for each in classes)
     found: dict[str, str] = {}
-    for documented in (*classes, module):
+    for documented in (*classes, *modules):
         for option, text in _entries(inspect.getdoc(documented) or "").items():
             found.setdefault(option, text)
     return found

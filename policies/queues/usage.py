@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from policies.tenants.queues import tenants_of
+from policies.queues.of_tenants import tenants_of
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import View
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from policies.milp import tree
-from policies.milp.model import (
+from policies.solving import tree
+from policies.solving.model import (
     FEASIBLE_WITHIN,
     FloatArray,
     Model,

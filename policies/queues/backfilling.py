@@ -6,7 +6,7 @@ after its duration as policies see it, on the slowest nodes. A job that runs lon
 Options
 -------
 order : who is looked at first: fifo, sjf (shortest time asked for), priority (`Workload.priority`, then weight),
-    multifactor (Slurm's, `policies.multifactor`, whose options are those from weight_age on).
+    multifactor (Slurm's, `policies.queues.multifactor`, whose options are those from weight_age on).
 bf_window_s : jobs that would start later get no reservation, s; 0: all do. Slurm's bf_window, there in minutes.
 bf_max_job_test : so many jobs are looked at, the first in the order; 0: all. Slurm's bf_max_job_test.
 bf_resolution_s : expected durations are rounded up to a multiple of it, s; 0: they are not. After Slurm's bf_resolution.
@@ -25,11 +25,11 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from policies.free_capacity import FreeCapacity
-from policies.multifactor import Multifactor
-from policies.registration import register
-from policies.running import ExpectedEnds, Shares
-from policies.waiting import FEW, WaitingArray, demand
+from policies.queues.free_capacity import FreeCapacity
+from policies.queues.multifactor import Multifactor
+from policies.queues.running import ExpectedEnds, Shares
+from policies.queues.waiting import FEW, WaitingArray, demand
+from policies.registry.registration import register
 from simulator import FIXED, NO_CHANGE, Decision, InputError, Placement, View
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.ranks import LEAST, ranks
@@ -105,7 +105,7 @@ class Backfilling(Multifactor):
 
     @property
     def by(self) -> str:
-        """The order, in words (`policies.decision_trace`)."""
+        """The order, in words (`policies.wrappers.decision_trace`)."""
         return self.order
 
     def ordered(self, view: View) -> Iterable[int]:
@@ -165,7 +165,7 @@ class Backfilling(Multifactor):
         return self._free
 
     def _latest_s(self, view: View) -> float:
-        """Who would start later gets no reservation."""
+        """The latest start for which a job gets a reservation, s."""
         return view.now_s + (self.bf_window_s or math.inf)
 
     def _end_s(self, view: View, job: int) -> tuple[float, bool]:

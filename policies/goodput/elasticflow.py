@@ -11,8 +11,8 @@ import heapq
 import math
 from collections.abc import Mapping, Sequence
 
-from policies.free_gpus import FreeGpus
-from policies.registration import register
+from policies.queues.free_gpus import FreeGpus
+from policies.registry.registration import register
 from simulator.errors import InputError
 from simulator.features.admission.elastic import Ask, Piece, packed, shares_in_turn, within
 from simulator.model.cluster import FloatArray

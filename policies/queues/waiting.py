@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policies.free_capacity import FreeCapacity
+from policies.queues.free_capacity import FreeCapacity
 from simulator import View
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.contract import Changes

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from policies.milp.model import (
+from policies.solving.model import (
     LEAST_RISE,
     WHOLE_WITHIN,
     FloatArray,

@@ -1,6 +1,6 @@
 """Page docs/policies.md, made from the registry of policies.
 
-python -m policies.page > docs/policies.md
+python -m policies.registry.page > docs/policies.md
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import inspect
 from collections.abc import Iterator
 from typing import get_args
 
-from policies.naming import Kind, kind_of
-from policies.registration import modules
-from policies.registry import Option, PolicyInfo, describe
-from policies.requirements import REQUIREMENTS
+from policies.registry.making import Option, PolicyInfo, describe
+from policies.registry.naming import Kind, kind_of
+from policies.registry.registration import modules
+from policies.registry.requirements import REQUIREMENTS
 
 BEGIN = """\
 # Policies

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from policies.backfilling import Backfilling, Numbers
-from policies.registration import register
-from policies.running import OVERDUE_S, Shares
-from policies.skyline import Skyline
+from policies.queues.backfilling import Backfilling, Numbers
+from policies.queues.running import OVERDUE_S, Shares
+from policies.registry.registration import register
 from simulator import FIXED, NO_CHANGE, Decision, Placement, View
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.places import Places
 from simulator.model.tolerances import CAPACITY, INSTANT_S
+
+if TYPE_CHECKING:
+    from policies.queues.skyline import Skyline
 
 GPUS, LENGTH_S, START_S = 0, 1, -1
 """Columns of the queue: GPUs, expected length, and the promised start; not a number where there is none."""
@@ -99,6 +102,8 @@ class ConservativeBackfill(Backfilling):
 
     def _pass(self, view: View, jobs: IntArray) -> IntArray:
         """Give all jobs the earliest start beside the others; their places in the order."""
+        from policies.queues.skyline import Skyline  # its compiler takes half a second to import
+
         ends = [*self._ends.in_order(view)]
         end_s = np.array([at_s for at_s, _ in ends])
         held = np.array([[sum(share.gpus for share in shares)] for _, shares in ends])
@@ -216,7 +221,9 @@ class Nodes:
                 self.free[row] -= self._of(share)
 
     def plan(self, view: View, ends: Sequence[tuple[float, Shares]]) -> Skyline:
-        """What is free from now on; ``ends``: when what is held now is given back, in order of time."""
+        """The skyline from now on; ``ends``: when what is held now is given back, in order of time."""
+        from policies.queues.skyline import Skyline
+
         amounts = np.zeros((len(ends), 1 + self.free.size))
         for row, (_, shares) in zip(amounts, ends, strict=True):
             columns, held = self.amounts(shares)

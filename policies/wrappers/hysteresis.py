@@ -30,7 +30,7 @@ from dataclasses import dataclass, field, replace
 
 import scipy
 
-from policies.registration import Wrapper, register
+from policies.registry.registration import Wrapper, register
 from simulator.arguments import nonnegative
 from simulator.errors import InputError
 from simulator.model import tolerances

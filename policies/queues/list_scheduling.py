@@ -19,10 +19,10 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from policies.registration import register
-from policies.selection import NONE, choose_configuration, selection_price_per_hour
-from policies.serving import serve
-from policies.waiting import Order
+from policies.queues.selection import NONE, choose_configuration, selection_price_per_hour
+from policies.queues.serving import serve
+from policies.queues.waiting import Order
+from policies.registry.registration import register
 from simulator import FIXED, NO_CHANGE, Decision, Placement, View
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.contract import Changes
@@ -129,7 +129,7 @@ class ListScheduling:
 
     @property
     def by(self) -> str:
-        """The number by which jobs are ordered, in words (`policies.decision_trace`)."""
+        """The number by which jobs are ordered, in words (`policies.wrappers.decision_trace`)."""
         return self.order.by
 
     def ordered(self, view: View) -> Iterable[int]:

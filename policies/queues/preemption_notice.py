@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from policies.free_capacity import FreeCapacity
-from policies.registration import register
-from policies.serving import Service
-from policies.waiting import Order
+from policies.queues.free_capacity import FreeCapacity
+from policies.queues.serving import Service
+from policies.queues.waiting import Order
+from policies.registry.registration import register
 from simulator.model.contract import NO_CHANGE, Decision, View
 
 

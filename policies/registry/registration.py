@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar, cast
 
-from policies.naming import kind_of
+from policies.registry.naming import kind_of
 from simulator.model.contract import Decision, Policy, View
 
 Factory = TypeVar("Factory", bound=Callable[..., Any])
@@ -36,7 +36,7 @@ def register(
     ----------
     name : of a policy; with ``@`` before it, of a `Wrapper`, kept as its ``key``; with ``+`` before it, of
         the second part of compositions, whose first argument is the first part.
-    requires : what it needs of jobs and machines, names of `policies.requirements.REQUIREMENTS`; kept as its
+    requires : what it needs of jobs and machines, names of `policies.registry.requirements.REQUIREMENTS`; kept as its
         attribute ``requires``. None: those of the class that it inherits from.
     first : first parts that go with ``+name``; kept as its attribute ``first``.
     places : whether it keeps jobs to the nodes and types of GPU that they ask for, as `FreeCapacity` does; kept as its
@@ -66,11 +66,11 @@ def modules() -> dict[str, str]:
 
     Read from the text of the modules, since to import them all takes seconds (solvers, compilers).
     """
-    root = Path(__file__).parent
+    root = Path(__file__).parents[1]
     found = {}
     for path in sorted(root.rglob("*.py")):
         for name in _DECORATOR.findall(path.read_text("utf-8")):
-            found[name] = ".".join((__package__, *path.relative_to(root).with_suffix("").parts))
+            found[name] = ".".join(("policies", *path.relative_to(root).with_suffix("").parts))
     return found
 
 
@@ -103,7 +103,7 @@ class Wrapper:
     name : of the whole, ``greedy@hysteresis``.
     fractional_gpus : whether the policy gives parts of GPUs.
     plans_anew : whether it plans all nodes anew, by whole GPUs.
-    by, ordered : by what it orders waiting jobs, and the jobs of a view in that order (`policies.decision_trace`);
+    by, ordered : by what it orders waiting jobs, and the jobs of a view in that order (`policies.wrappers.decision_trace`);
         "" and None where it does not say.
     """
 

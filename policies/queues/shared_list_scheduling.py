@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from policies.list_scheduling import by_due_date, by_weight
-from policies.registration import register
-from policies.selection import node_price_per_hour
-from policies.waiting import Order
+from policies.queues.list_scheduling import by_due_date, by_weight
+from policies.queues.selection import node_price_per_hour
+from policies.queues.waiting import Order
+from policies.registry.registration import register
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import NO_CHANGE, Decision, Placement, View

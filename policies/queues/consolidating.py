@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
-from policies.free_capacity import FreeCapacity
-from policies.registration import register
-from policies.serving import serve
+from policies.queues.free_capacity import FreeCapacity
+from policies.queues.serving import serve
+from policies.registry.registration import register
 from simulator.arguments import one_of
 from simulator.errors import InputError
 from simulator.files.bundled import read_table

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from policies.milp import gurobi, highs
-from policies.milp.model import FloatArray, Model, Solution, SolverOptions
+from policies.solving import gurobi, highs
+from policies.solving.model import FloatArray, Model, Solution, SolverOptions
 from simulator.errors import InputError
 
 SolverName = Literal["auto", "highs", "gurobi"]

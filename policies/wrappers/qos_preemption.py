@@ -12,10 +12,10 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 
-from policies.free_capacity import FreeCapacity
-from policies.registration import Wrapper, register
-from policies.registry import requirements_of
-from policies.waiting import demand
+from policies.queues.free_capacity import FreeCapacity
+from policies.queues.waiting import demand
+from policies.registry.making import requirements_of
+from policies.registry.registration import Wrapper, register
 from simulator.errors import InputError
 from simulator.model.contract import Changes, Decision, Placement, Policy, View
 from simulator.model.feasibility import placements_of

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from policies.tenants.queues import tenants_of
-from policies.tenants.usage import Usage
+from policies.queues.of_tenants import tenants_of
+from policies.queues.usage import Usage
 from simulator import InputError, View
 from simulator.model.cluster import FloatArray
 from simulator.model.ranks import ranks
@@ -29,7 +29,7 @@ class Multifactor:
     ----------
     weight_age : of the time since submission over max_age_s, at most 1 (PriorityWeightAge).
     weight_fairshare : of 2 ** (-usage / share), both as parts of all, of the job's tenant (PriorityWeightFairshare). Shares are
-        the tenants' weights; usage is in GPU-seconds, of which half counts after half_life_s (`policies.tenants.usage`).
+        the tenants' weights; usage is in GPU-seconds, of which half counts after half_life_s (`policies.queues.usage`).
     fair_tree : the factor of a tenant is its rank over the number of tenants, the one of least usage / share highest, as Slurm's
         Fair Tree has it for users of one account; False: the formula of weight_fairshare.
     weight_size : of the job's part of all GPUs (PriorityWeightJobSize).

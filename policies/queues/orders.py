@@ -17,10 +17,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from policies.list_scheduling import ListScheduling, by_due_date
-from policies.registration import register
-from policies.serving import serve
-from policies.waiting import Order
+from policies.queues.list_scheduling import ListScheduling, by_due_date
+from policies.queues.serving import serve
+from policies.queues.waiting import Order
+from policies.registry.registration import register
 from simulator import NO_CHANGE, Decision, InputError, Placement, View, Workload
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import LEAST_AGAIN_S

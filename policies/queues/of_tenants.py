@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from policies.waiting import Order, demand
+from policies.queues.waiting import Order, demand
 from simulator.features.tenants import Tenants
 from simulator.features.tenants import tenants_of as named_tenants
 from simulator.model.cluster import FloatArray

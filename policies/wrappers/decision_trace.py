@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from policies.registration import Wrapper, register
+from policies.registry.registration import Wrapper, register
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import Decision, Placement, Policy, View
 from simulator.model.feasibility import placements_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from policies.free_gpus import FreeGpus
+from policies.queues.free_gpus import FreeGpus
 from simulator import FIXED, Placement, View
 from simulator.errors import InputError
 from simulator.model.contract import Changes

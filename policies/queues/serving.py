@@ -16,8 +16,8 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 
-from policies.free_capacity import FreeCapacity
-from policies.waiting import NOBODY, Given, Line, Order
+from policies.queues.free_capacity import FreeCapacity
+from policies.queues.waiting import NOBODY, Given, Line, Order
 from simulator import NO_CHANGE, Decision, Placement, View
 
 Place = Callable[[FreeCapacity, int], Sequence[Placement] | None]

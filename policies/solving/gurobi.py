@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from policies.milp.model import (
+from policies.solving.model import (
     FEASIBLE_WITHIN,
     FloatArray,
     Model,

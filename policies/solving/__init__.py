@@ -1,0 +1,1 @@
+"""Mixed-integer linear models and the solvers that find their optimum; compiled kernels."""

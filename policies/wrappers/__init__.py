@@ -1,0 +1,1 @@
+"""Policies around a policy: they change what it sees or what it answers, ``NAME@wrapper``."""
