@@ -13,6 +13,7 @@ import typer
 from experiments.commands.options import (
     POLICY,
     AllowCode,
+    Columns,
     Dask,
     GpuCount,
     Kind,
@@ -46,9 +47,10 @@ def compare(
         str | None,
         typer.Option(
             help="Names of summary.json with commas between them; the first one ranks. "
-            "Default: completion times, waits, makespan, costs, utilisation, ..",
+            "Default: those of --columns, or completion times, waits, makespan, costs, utilisation, ..",
         ),
     ] = None,
+    columns: Columns = None,
     over: Annotated[
         list[str] | None,
         typer.Option(
@@ -97,6 +99,7 @@ def compare(
 
     Example: schedlab compare examples/philly_like.csv --nodes 8 --policy fifo-strict --policy easy-backfill
     """
+    from experiments.columns import names_of
     from experiments.comparison.answer import text_of
     from experiments.comparison.comparing import compare as compare_policies
     from experiments.comparison.writing import write_comparison
@@ -107,7 +110,7 @@ def compare(
     from simulator.statistics import parse_precision
 
     folder = out or Path("out") / f"compare-{source[0].stem}"
-    wanted = [] if metric is None else [name.strip() for name in metric.split(",")]
+    wanted, shown = names_of(metric, "--metric"), names_of(columns, "--columns")
 
     def work() -> int:
         with store_to_write(folder) as store:
@@ -116,7 +119,7 @@ def compare(
                 over=over or [], settings=[*counts(nodes, gpus), *(settings or [])], draws=draws,
                 precision=None if precision is None else parse_precision(precision),
                 block_jobs=block_jobs, seed=seed, store=store, progress=True, kind=kind,
-                workers=workers, dask=dask, time_limit_s=time_limit,
+                columns=shown, workers=workers, dask=dask, time_limit_s=time_limit,
             )  # fmt: skip
         written = [path.name for path in write_comparison(found, folder)]
         print(printable(text_of(found, SHOWN)))

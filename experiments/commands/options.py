@@ -59,6 +59,14 @@ Precision = Annotated[
         help="Make more runs until half of the interval is at most this part of the mean, e.g. 1%."
     ),
 ]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME,NAME,..",
+        help="Numbers that the tables show, in this order: names of summary.json with commas between them, "
+        "e.g. mean_jct_s,p95_total_wait_s.",
+    ),
+]
 Where = Annotated[
     list[str] | None,
     typer.Option(

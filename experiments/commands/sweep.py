@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from experiments.commands.options import POLICY, AllowCode, Dask, Where, Workers, in_words
+from experiments.commands.options import POLICY, AllowCode, Columns, Dask, Where, Workers, in_words
 from simulator.errors import InputError
 
 app = typer.Typer(help="Many runs in one folder.", no_args_is_help=True)
@@ -105,6 +105,7 @@ def export(
     figure: Annotated[
         Path | None, typer.Option(help="With --summary: also draw it (.png, .svg or .pdf).")
     ] = None,
+    columns: Columns = None,
     raw: Annotated[
         bool,
         typer.Option("--raw", help="Keep texts in CSV files as they are, also texts like '=1+1'."),
@@ -121,6 +122,7 @@ def export(
 
     Example: schedlab sweep export sweep --format parquet --table jobs
     """
+    from experiments.columns import names_of
     from experiments.papers.behind import runs_behind
     from experiments.scenario.options import labels_of
     from experiments.sweep import sweep as sweeps
@@ -131,7 +133,7 @@ def export(
         raise InputError("--where: was given without --scenario, expected both")
     if scenario is not None:
         of_tables = {"format": format, "out": out, "table": table, "timings": timings, "raw": raw}
-        of_tables |= {"summary": summary}
+        of_tables |= {"summary": summary, "columns": columns}
         for name, value in of_tables.items():
             if value:
                 raise InputError(f"--{name}: was given with --scenario, expected one of them")
@@ -142,11 +144,11 @@ def export(
             raise InputError(f"--{name}: was given without --summary, expected both")
     if summary and table is not None:
         raise InputError("--table: was given with --summary, expected one of them")
-    metrics = (
-        [name.strip() for name in ("mean_jct_s" if metric is None else metric).split(",")]
-        if summary
-        else []
-    )
+    if summary and columns is not None:
+        raise InputError(
+            "--columns: was given with --summary, expected --metric, which names its rows"
+        )
+    metrics = names_of("mean_jct_s" if metric is None else metric, "--metric") if summary else []
     code = sweeps.export(
         folder,
         format=format or "csv",
@@ -155,6 +157,7 @@ def export(
         timings=timings,
         raw=raw,
         summary=metrics,
+        columns=names_of(columns, "--columns"),
     )
     if figure is not None:
         from experiments.pictures.estimates import sweep_estimates

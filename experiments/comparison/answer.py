@@ -52,6 +52,7 @@ class Comparison:
     excluded : one row a policy that cannot run or failed: ``settings``, ``policy``, ``reason``.
     notes : what a reader should know, a line each.
     currency : of costs.
+    columns : metrics that tables to read show, in this order; empty: ``metrics`` and the CPU time of a decision.
     """
 
     source: str
@@ -65,11 +66,17 @@ class Comparison:
     excluded: pd.DataFrame
     notes: tuple[str, ...] = ()
     currency: str = ""
+    columns: tuple[str, ...] = ()
 
     @property
     def policies(self) -> tuple[str, ...]:
         """The policies that ran, in the order in which they were named."""
         return tuple(dict.fromkeys(self.runs["policy"]))
+
+    @property
+    def shown(self) -> pd.DataFrame:
+        """The table, without metrics that are not among the columns that were asked for."""
+        return self.table[self.table["metric"].isin(self.columns)] if self.columns else self.table
 
     def marked(self, policy: str) -> str:
         """The name of a policy; with a mark behind it where a run of it asked for jobs that had not come (`View.all_jobs`)."""
@@ -220,7 +227,7 @@ def sheet_of(
     columns["rank"] = [_rank(rank, name) for name in order]
     columns["policy"] = [found.marked(name) for name in order]
     columns["view"] = [first.loc[name, "view"] for name in order]
-    for name in dict.fromkeys([*(metrics or found.metrics), CPU]):
+    for name in found.columns or dict.fromkeys([*(metrics or found.metrics), CPU]):
         rows = means[means["metric"] == name].set_index("policy")
         if rows.empty:
             continue
@@ -286,7 +293,7 @@ def latex_of(found: Comparison) -> str:
         if (sheet["view"] == "as given").all():
             sheet = sheet.drop(columns="view")
         best: dict[str, list[str]] = {}
-        for name in found.metrics:
+        for name in found.columns or found.metrics:
             rows = chosen(found.table, {**labels, "metric": name, "minus": ""}).set_index("policy")
             metric, means = metric_of(name), rows["mean"]
             if metric.better and len(means):

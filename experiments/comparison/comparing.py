@@ -14,10 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from experiments.columns import expect_known
 from experiments.comparison.answer import Comparison
 from experiments.comparison.entrants import ALL, GIVEN, Entrant, Excluded, Field, name_of, wants_all
 from experiments.comparison.estimating import OF_A_RUN, estimates, ranks, runs_table
-from experiments.comparison.metrics import CPU, DEFAULTS, METRICS
+from experiments.comparison.metrics import CPU, DEFAULTS, METRICS, OTHERS, may_have
 from experiments.comparison.plan import (
     FEW_JOBS,
     MOST,
@@ -33,7 +34,7 @@ from experiments.comparison.plan import (
 )
 from experiments.comparison.runs import Order, Ran, Runs
 from experiments.sweep.task import Scalar, canonical_json
-from simulator.errors import InputError, meant
+from simulator.errors import InputError
 from simulator.statistics import replications_needed
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def compare(
     store: Store | None = None,
     progress: bool = False,
     kind: str | None = None,
+    columns: Sequence[str] = (),
     **options: Any,
 ) -> Comparison:
     """Policies on the same jobs: estimates with intervals, paired differences, ranks, an answer in words.
@@ -71,13 +73,14 @@ def compare(
     source : scenarios or files of jobs, or a `Scenario`; its own policy and seed are replaced.
     policies : ``NAME`` or ``NAME:OPTION=VALUE,OPTION=VALUE``, with ``LABEL=`` before it or not, or objects with
         ``decide(view)``, or such functions; the first is what the others are compared with. None: all that can run, as ``all`` beside others.
-    metrics : scalars of ``summary.json``; the first one ranks. None: `DEFAULTS`.
+    metrics : scalars of ``summary.json``; the first one ranks. None: the columns, or `DEFAULTS`.
     over : ``KEY=a,b,c`` each: the comparison at each value of a key of the scenario, all combinations;
         ``policy=a,b`` names policies.
     settings : ``KEY=VALUE`` each, of any key of the scenario.
     draws, precision, block_jobs : see `Plan`.
     store : run database, whose finished runs are not made again; None: all runs are made in this process.
     kind : format of files of jobs; None: the one that is recognised.
+    columns : scalars that tables show, in this order. None: the metrics and the CPU time of decisions.
     options : of `experiments.sweep.runner.run_tasks`: workers, time_limit_s (of all policies `LIMIT_S` by default,
         where there is a store), dask.
 
@@ -88,7 +91,8 @@ def compare(
     """
     over, named = without_policies(over)
     asked = [*policies, *named] if named else policies
-    plan = Plan(asked, metrics, draws, precision, block_jobs, seed)
+    option = "--metric" if metrics else "--columns"
+    plan = Plan(asked, metrics or columns, draws, precision, block_jobs, seed, option, (), columns)
     plan.check()
     cells = list(cells_of(source, plan, over, settings, kind))
     name = ", ".join(dict.fromkeys(str(one) for one in sources_of(source)))
@@ -164,26 +168,32 @@ def _said(
     """Comparison made from the runs of all settings, without bounds and without what cannot run."""
     table = runs_table(made)
     labels = [*cells[0].labels]
-    wanted = _metrics(plan, table, labels)
+    wanted, columns = _metrics(plan, table, labels), tuple(plan.columns)
     notes = [note for cell in cells for note in cell.field.notes]
     return replace(
-        of_runs(source, table, labels, wanted, base),
-        notes=tuple(dict.fromkeys([*notes, *_notes(cells, made, wanted, plan)])),
+        of_runs(source, table, labels, wanted, base, columns),
+        notes=tuple(
+            dict.fromkeys(
+                [*notes, *_notes(cells, made, [*dict.fromkeys([*wanted, *columns])], plan)]
+            )
+        ),
         currency=_currency(cells[0]),
     )
 
 
 def of_runs(
-    source: str, runs: pd.DataFrame, settings: Sequence[str], metrics: Sequence[str], base: str
-) -> Comparison:
+    source: str, runs: pd.DataFrame, settings: Sequence[str], metrics: Sequence[str], base: str,
+    columns: tuple[str, ...] = (),
+) -> Comparison:  # fmt: skip
     """The comparison of finished runs, one a row; arguments as the attributes of `Comparison`."""
     import pandas as pd
 
-    estimated = dict.fromkeys([*metrics, CPU] if CPU in runs else metrics)
+    estimated = dict.fromkeys([*columns, *metrics, *([CPU] if CPU in runs else [])])
     return Comparison(
         source, tuple(metrics), tuple(settings), base, runs,
         estimates(runs, settings, [*estimated], base), ranks(runs, settings, metrics),
         bounds=pd.DataFrame(columns=[*settings, *OF_A_BOUND]), excluded=_excluded([], settings),
+        columns=columns,
     )  # fmt: skip
 
 
@@ -195,6 +205,7 @@ def _made(
     cells: Sequence[Cell], plan: Plan, runs: Runs
 ) -> tuple[Made, list[tuple[dict[str, Scalar], Excluded]]]:
     """All runs: first one of each policy; those that fail are left out, the others go on."""
+    _expect_possible(plan, cells)
     excluded = [(cell.labels, out) for cell in cells for out in cell.field.excluded]
     first = [
         Order(entrant, plan.seed_of(cell.scenario.seed, 0), cell.labels)
@@ -202,7 +213,7 @@ def _made(
         for entrant in cell.field.entrants
     ]
     # A metric that no list names may be a mistake: one run a setting tells it before the others are made.
-    doubted = any(name not in METRICS for name in plan.metrics)
+    doubted = any(name not in METRICS for names in plan.named.values() for name in names)
     tried = [*{id(order.setting): order for order in first}.values()] if doubted else []
     made = [*zip(tried, runs.all_of(tried), strict=True)]
     _check_metrics(plan, cells, made)
@@ -297,16 +308,23 @@ def _needed(made: Made, metric: str, precision: float) -> int:
     return max(enough, default=0)
 
 
+def _expect_possible(plan: Plan, cells: Sequence[Cell]) -> None:
+    """Raise InputError where a metric that was asked for is none that a run can have, before there are runs."""
+    known = [*METRICS, *sorted(OTHERS)]
+    for cell in cells:
+        for option, names in plan.named.items():
+            odd = [name for name in names if not may_have(cell.scenario, name)]
+            expect_known(odd, known, option, "that summary.json can have")
+
+
 def _check_metrics(plan: Plan, cells: Sequence[Cell], made: Made) -> None:
     """Raise InputError where a metric that was asked for is in none of the finished runs of a setting."""
     for cell in cells:
         runs = [ran.numbers for order, ran in made if order.setting is cell.labels and ran.numbers]
         known = list(dict.fromkeys(name for numbers in runs for name in numbers))
         where = f" of {', '.join(map(str, cell.labels.values()))}" if len(cells) > 1 else ""
-        for name in plan.metrics:
-            if known and name not in known:
-                told = meant(name, known, f"in summary.json{where}")
-                raise InputError(f"{plan.option}: got {name!r}, {told}")
+        for option, names in plan.named.items():
+            expect_known(names if known else (), known, option, f"in summary.json{where}")
 
 
 def _metrics(plan: Plan, table: pd.DataFrame, labels: Sequence[str]) -> list[str]:

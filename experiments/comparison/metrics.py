@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from simulator.metrics.operator_metrics import SIZES, size_name
+
+if TYPE_CHECKING:
+    from experiments.scenario.schema import Scenario
 
 HOUR_S = 3600.0
 
@@ -78,6 +84,7 @@ def _times() -> dict[str, str]:
         f"{rank}_{kind}_s": f"{said} {words}"
         for kind, words in kinds.items()
         for rank, said in ranks.items()
+        if rank != "p50" or kind == "jct"  # runs have no median of waits
     }
 
 
@@ -116,6 +123,16 @@ METRICS = {
 }  # fmt: skip
 """By name; others of ``summary.json`` can be compared, too: their name is their words."""
 
+OTHERS = frozenset({
+    "jobs", "decisions", "rounds", "informed", "lost_jobs", "lost_share", "killed_jobs", "jobs_beyond_p95",
+    "jobs_beyond_p99", "server_requests", "server_utilisation", "mean_server_wait_s", "mean_server_response_s",
+    "server_formula_response_s", "tenants", "jain_tenants", "held_jobs", "downgraded_jobs", "promised_jobs",
+    "server_failures", "systematic_failures", "host_selections", "preempted_spares", "manual_repairs",
+    "good_repairs", "bad_repairs", "retired_servers", "outages", "job_failures", "abandoned_jobs", "lost_gpu_h", "overhead_gpu_h", "availability",
+    *(f"mean_total_wait_{size_name(above, most)}_s" for above, most in itertools.pairwise(SIZES)),
+})  # fmt: skip
+"""The other numbers that a run can have in ``summary.json``, but for those of packages and of notes of policies."""
+
 DEFAULTS = (
     "mean_jct_s", "p95_jct_s", "p99_jct_s", "mean_total_wait_s", "p95_total_wait_s", "makespan_s",
     "mean_slowdown", "max_finish_time_fairness", "total_cost", "leasing_cost", "energy_cost",
@@ -134,6 +151,13 @@ def metric_of(name: str) -> Metric:
         return METRICS[name]
     unit = "s" if name.endswith("_s") else "money" if name.endswith("_cost") else ""
     return Metric(name, name.removesuffix("_s").replace("_", " "), unit)
+
+
+def may_have(scenario: Scenario, name: str) -> bool:
+    """Whether a run of a scenario may have a number of this name: notes of policies and features of packages may have any."""
+    if name in METRICS or name in OTHERS or scenario.decision_facts:
+        return True
+    return not all(type(t).__module__.startswith("simulator.") for t in scenario.features.values())
 
 
 def digits(value: float, half_width: float) -> str:

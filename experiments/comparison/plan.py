@@ -41,6 +41,7 @@ class Plan:
     precision : more seeds until every interval of the first metric has at most this relative half width.
     block_jobs : jobs of a block; None: `simulator.workloads.bootstrap.block_length`.
     option : with which the metrics are given, for messages.
+    columns : metrics of tables to read, in their order; empty: the metrics, and the CPU time of decisions.
     seeds : of a random scenario, one a run; empty: one after the other from the scenario's own.
     """
 
@@ -56,17 +57,25 @@ class Plan:
     seed: int | None = None
     option: str = "--metric"
     seeds: Sequence[int] = ()
+    columns: Sequence[str] = ()
+
+    @property
+    def named(self) -> dict[str, Sequence[str]]:
+        """Names of numbers by the option with which they are given."""
+        return {self.option: self.metrics, "--columns": self.columns}
 
     def check(self) -> None:
         """Refuse what does not go together, or would give no table."""
-        for what, given in (("policy", self.policies), ("metric", self.metrics)):
-            if isinstance(given, str):
-                raise InputError(f"--{what}: got a text, expected a list of texts")
-            names = [name_of(one) for one in given]
+        given: dict[str, Sequence[str | PolicyLike]] = {"--policy": self.policies, **self.named}
+        for option, values in given.items():
+            if isinstance(values, str):
+                raise InputError(f"{option}: got a text, expected a list of texts")
+            names = [name_of(one) for one in values]
             if len(set(names)) < len(names):
-                raise InputError(f"--{what}: got {', '.join(names)}, expected different ones")
-        if "" in self.metrics:
-            raise InputError("--metric: got an empty name, expected names of summary.json")
+                raise InputError(f"{option}: got {', '.join(names)}, expected different ones")
+        for option, named in self.named.items():
+            if "" in named:
+                raise InputError(f"{option}: got an empty name, expected names of summary.json")
         if self.precision is not None and not 1e-6 <= self.precision < 1:
             raise InputError(f"--precision: got {self.precision}, expected 1e-06 to below 1")
         if self.draws is not None and not 1 <= self.draws <= MOST_EVER:

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.comparison.comparing import on_same_draws, said_of_jobs
+from experiments.comparison.entrants import Field
 from experiments.comparison.estimating import is_of_file
 from experiments.comparison.metrics import Scale, metric_of
-from experiments.comparison.plan import Plan
+from experiments.comparison.plan import Plan, cell_of
 from experiments.comparison.runs import Runs
 from simulator.arguments import MOST_GPUS, MOST_NODES
 from simulator.errors import InputError
@@ -298,6 +299,9 @@ def best_size(
     what = VARIED[vary]
     first = at(what.number(max(1, round(1 / what.step))))
     few, begin, most = _bounds(first, vary)
+    cell_of(
+        {}, first, Plan(draws=draws), Field((), (), ())
+    )  # refuses a number of draws before the first run
     with closing(Runs(source, store, progress, **options)) as runs:
         search = _Search(at, target, share, vary, runs)
         answer = search.best(1, few, begin, most)

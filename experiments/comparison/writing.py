@@ -24,14 +24,14 @@ def write_comparison(found: Comparison, folder: Path) -> Iterator[Path]:
 
     yield _written(folder / "answer.txt", text_of(found) + "\n")
     yield _written(folder / "comparison.tex", latex_of(found))
-    tables = {"comparison": found.table, "ranks": found.ranks, "runs": found.runs}
+    tables = {"comparison": found.shown, "ranks": found.ranks, "runs": found.runs}
     tables |= {"bounds": found.bounds, "excluded": found.excluded}
     for name, table in tables.items():
         if len(table):
             text = table.to_csv(index=False, float_format="%.9g", lineterminator="\n")
             yield _written(folder / f"{name}.csv", text)
     with replacing(folder / "comparison.parquet") as file:
-        found.table.to_parquet(file, index=False)
+        found.shown.to_parquet(file, index=False)
     yield folder / "comparison.parquet"
     for name, figure in pictures_of(found):
         save_picture(figure, folder / f"{name}.svg")

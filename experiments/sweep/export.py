@@ -6,10 +6,11 @@ import contextlib
 import itertools
 import operator
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from experiments.columns import expect_known
 from experiments.files import is_same, replacing
 from experiments.sweep.store import NO_SPACE, PARTS, Store
 from experiments.sweep.task import Scalar
@@ -39,6 +40,7 @@ def write_export(
     table: str | None,
     timings: bool,
     raw: bool = False,
+    columns: Sequence[str] = (),
     summary: DataFrame | None = None,
 ) -> tuple[Path, int]:
     """Write the table; returns its path and its number of rows.
@@ -47,11 +49,13 @@ def write_export(
     ----------
     raw : texts of a CSV file as they are; without it, a text that a spreadsheet would take for a
         formula ("=1+1") gets a ``'`` before it.
+    columns : of the runs or of the table, behind labels (of runs also status and error), in this order, also measured
+        ones; empty: all.
 
     Raises
     ------
     InputError
-        Unknown format, no run has that table, a run does not match its hash, the file cannot be
+        Unknown format or column, no run has that table, a run does not match its hash, the file cannot be
         written or is one of the store's own.
     """
     if format not in FORMATS:
@@ -64,10 +68,13 @@ def write_export(
     if summary is not None:
         whole = pa.Table.from_pandas(summary, preserve_index=False)
     elif table is not None:
-        whole = _all_of(store, table, timings)
+        whole = _all_of(store, table, timings or bool(columns))
     else:
-        columns = run_columns(store, timings=timings)
-        whole = pa.table({name: _array(values) for name, values in columns.items()})
+        of_runs = run_columns(store, timings=timings or bool(columns))
+        whole = pa.table({name: _array(values) for name, values in of_runs.items()})
+    if columns:
+        first = [*_names(store.rows().labels), *(() if table else ("status", "error"))]
+        whole = _only(whole, first, columns)
     try:
         with replacing(path) as file:
             if format == "csv":
@@ -85,6 +92,13 @@ def write_export(
             raise InputError(f"{path}: cannot be written, the disk is full") from None
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
     return path, int(whole.num_rows)
+
+
+def _only(whole: pa.Table, first: Sequence[str], columns: Sequence[str]) -> pa.Table:
+    """The first columns of a table, as far as it has them, and those that were asked for."""
+    expect_known(columns, whole.column_names, "--columns", "in the tables of the runs")
+    there = [name for name in first if name in whole.column_names]
+    return whole.select([*there, *(name for name in columns if name not in there)])
 
 
 def json_text(table: DataFrame) -> str:

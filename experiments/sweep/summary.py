@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from experiments.columns import expect_known
 from experiments.sweep.store import Store
-from simulator.errors import InputError, meant
+from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -100,10 +101,7 @@ def _cells(
         of_policy[labels.get(SEED, index)] = (chosen if is_done else None, run.key not in same)
     if not count:
         raise InputError(f"{store.folder}: no run is finished, expected at least one")
-    for metric in metrics:
-        if metric not in known:
-            those = meant(metric, [*known], "in the tables of the runs")
-            raise InputError(f"--metric: got {metric!r}, {those}")
+    expect_known(metrics, [*known], "--metric", "in the tables of the runs")
     return list(cells.values()), count
 
 

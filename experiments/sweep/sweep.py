@@ -190,6 +190,7 @@ def export(
     timings: bool = False,
     raw: bool = False,
     summary: Sequence[str] = (),
+    columns: Sequence[str] = (),
 ) -> int:
     """Write one tidy table of the sweep in the folder, one row a run; returns the exit code.
 
@@ -201,6 +202,7 @@ def export(
     timings : with the scalars that measure this machine; without, the same bytes anywhere.
     raw : texts in CSV as they are; without, those that a spreadsheet takes for formulas are marked.
     summary : scalars, of which means and paired differences by cell are written instead of the runs.
+    columns : of the table, behind those that name its runs, in this order; empty: all.
     """
     with Store(store_folder(folder)) as store:
         found = Summary.of(store, summary) if summary else None
@@ -211,6 +213,7 @@ def export(
             table=table,
             timings=timings,
             raw=raw,
+            columns=columns,
             summary=None if found is None else found.table,
         )
     print(f"{path}: {rows} rows" + (f" from {found.runs} finished runs" if found else ""))

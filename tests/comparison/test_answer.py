@@ -17,6 +17,8 @@ from experiments.comparison.answer import (
     text_of,
     words_of,
 )
+from experiments.comparison.comparing import of_runs
+from experiments.comparison.metrics import CPU
 from tests.comparison.made import compared, drawn, runs_of
 
 JCT, BUSY, LATE, COST = "mean_jct_s", "gpu_utilisation", "late_jobs", "total_cost"
@@ -287,6 +289,26 @@ def test_the_table_to_read():
         "rank", "policy", "view", "preemptions", "CPU time of a decision (ms)",
     ]  # fmt: skip
     assert list(sheet_of(found, {}, [])) == list(sheet_of(found, {}))
+
+
+def test_columns_that_were_asked_for():
+    """In their order, in each table; what ranks need not be among them, nor the CPU time of a decision."""
+    runs = runs_of(
+        {"a": [1.0, 2.0], "b": [4.0, 6.0]},
+        more={"preemptions": {"a": [3.0] * 2, "b": [1.0] * 2}, "jobs": {"a": [9.0] * 2, "b": [9.0] * 2}, CPU: {"a": [1.0] * 2}},
+    )  # fmt: skip
+    found = of_runs("x", runs, [], ["mean_jct_s"], "a", ("jobs", "preemptions"))
+    assert sheet_of(found, {}).to_dict("list") == {
+        "rank": ["1", "2"], "policy": ["a", "b"], "view": ["as given"] * 2, "jobs": ["9", "9"], "preemptions": ["3", "1"],
+    }  # fmt: skip
+    assert words_of(found)[0].startswith("Best in mean completion time is a")
+    head, *rows = [line for line in latex_of(found).splitlines() if "&" in line]
+    assert head == r"rank & policy & jobs & preemptions \\"
+    assert rows == [r"1 & a & \textbf{9} & 3 \\", r"2 & b & \textbf{9} & \textbf{1} \\"]
+    assert list(dict.fromkeys(found.shown["metric"])) == ["jobs", "preemptions"]
+    assert {*found.table["metric"]} == {"jobs", "preemptions", "mean_jct_s", CPU}
+    assert text_of(found, 1).count("preemptions") == 1  # also where only so many metrics are wanted
+    assert of_runs("x", runs, [], ["jobs"], "a").shown["metric"].tolist()[-1] == CPU
 
 
 def test_costs_have_the_currency_of_the_machines():

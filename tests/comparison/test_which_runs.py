@@ -15,6 +15,7 @@ from experiments.comparison.comparing import (
     _counts_all,
     _currency,
     _excluded,
+    _expect_possible,
     _made,
     _metrics,
     _needed,
@@ -25,10 +26,11 @@ from experiments.comparison.comparing import (
     said_of_jobs,
 )
 from experiments.comparison.entrants import GIVEN, Entrant, Excluded, Field
-from experiments.comparison.metrics import DEFAULTS
+from experiments.comparison.metrics import DEFAULTS, may_have
 from experiments.comparison.plan import MOST, Cell, Plan
 from experiments.comparison.runs import Order, Ran
 from experiments.scenario import build as building
+from simulator.features.admission.control import Admission
 from tests.comparison.made import runs_of
 from tests.errors import input_error
 
@@ -36,8 +38,8 @@ JCT = "mean_jct_s"
 
 
 def scenario(seed: int = 3, **more) -> SimpleNamespace:
-    """What a comparison looks at of a scenario."""
-    made = SimpleNamespace(seed=seed, window=None, features={}, **more)
+    """What a comparison looks at of a scenario; notes of its policies may be numbers of any name."""
+    made = SimpleNamespace(seed=seed, window=None, features={}, **{"decision_facts": True, **more})
     made.model_copy = lambda update: scenario(**{**vars_of(made), **update})
     return made
 
@@ -179,6 +181,31 @@ def test_who_cannot_run_stands_first():
     assert excluded == [({"nodes": 4}, Excluded("pool", "no pool")), ({"nodes": 4}, Excluded("a", "fails"))]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("plan", "line"),
+    [
+        (Plan(metrics=["mean_jct"]), "--metric: got 'mean_jct', did you mean 'mean_jct_s'?"),
+        (Plan(metrics=[JCT], columns=["jobs", "mean_columns"]), "--columns: got 'mean_columns', "),
+        (Plan(metrics=["zzz"], option="--target"), "--target: got 'zzz', expected one of the "),
+    ],
+)
+def test_a_name_that_no_run_can_have_costs_none(plan, line):
+    own = scenario(decision_facts=False)
+    runs = Made()
+    one = Cell({}, own, Field((Entrant("a", GIVEN, own),), (), ()), False, 7)
+    with input_error(line):
+        _made([one], plan, runs)
+    assert runs.asked == []
+    possible = Plan(metrics=[JCT], columns=["jobs", "mean_total_wait_2_to_4_gpus_s"])
+    _expect_possible(possible, [one])
+    # A package's feature may add any number.
+    foreign = scenario(decision_facts=False)
+    foreign.features = {"mine": SimpleNamespace()}
+    assert may_have(foreign, "mean_columns")
+    foreign.features = {"failures": Admission.model_construct()}
+    assert not may_have(foreign, "mean_columns")
+
+
 def test_a_metric_that_no_list_names_costs_one_run_of_each_setting():
     runs = Made(lambda policy, seed: {JCT: 1.0, "own": 2.0})
     cells = [cell("a", "b", nodes=1), cell("a", "b", nodes=2)]
@@ -211,6 +238,8 @@ def test_a_metric_that_is_in_no_run():
     with input_error("--metric: got 'rounds'") as raised:
         _check_metrics(Plan(metrics=["rounds"]), [two], made)
     assert str(raised.value).rstrip().endswith("in summary.json")
+    with input_error("--columns: got 'x99', did you mean"):
+        _check_metrics(Plan(metrics=[JCT], columns=["x1", "x99"]), [one], made)
     # Of a setting whose runs all failed nothing is known.
     _check_metrics(Plan(metrics=["rounds"]), [one, cell("a", nodes=3)], made)
 

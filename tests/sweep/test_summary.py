@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from experiments.columns import names_of
 from experiments.pictures.estimates import draw_estimates, sweep_estimates
 from experiments.sweep.export import message_of
 from experiments.sweep.store import Report, Store
@@ -16,6 +17,7 @@ from experiments.sweep.sweep import export
 from experiments.sweep.task import Task
 from simulator.errors import InputError
 from simulator.statistics import mean_of_skewed
+from tests.errors import input_error
 
 COSTS = {("a", 1): [1.0, 2.0, 4.0, 3.0, 5.0, 2.5], ("b", 1): [1.5, 2.0, 5.0, 3.5, 5.0, 4.0],
          ("a", 2): [7.0, 8.0, 9.0, 6.0, 5.0, 9.5], ("b", 2): [7.0, 7.0, 8.0]}  # fmt: skip
@@ -153,6 +155,52 @@ def test_formats(tmp_path):
     assert rf"1 & a &  & cost & 2.917 & 6 & 0 & {low:.4g} to {high:.4g} \\" in lines
     export(folder, format="json")
     assert len(json.loads((folder / "runs.json").read_text())) == 24
+
+
+@pytest.mark.parametrize(
+    ("columns", "head"),
+    [
+        (["cost", "measured_cpu_s"], "load,policy,seed,status,error,cost,measured_cpu_s"),
+        (["x", "seed", "cost"], "load,policy,seed,status,error,x,cost"),
+        ([], "load,policy,seed,status,error,cost,x"),
+    ],
+)
+def test_columns_of_the_runs(tmp_path, columns, head):
+    """Labels, status and error stand first; a measured number is there where it was named."""
+    with Store(tmp_path / "out", create=True) as store:
+        labels = {"load": 1, "policy": "a", "seed": 3}
+        task = Task("sweep_functions:draw", labels, labels)
+        store.plan([task])
+        store.record([Report(task.key, "done", {"cost": 2.0, "x": 5, "measured_cpu_s": 0.5})])
+    export(tmp_path / "out", columns=columns)
+    first, row = (tmp_path / "out" / "runs.csv").read_text().splitlines()
+    assert first == head
+    values = {"cost": "2", "x": "5", "measured_cpu_s": "0.5"}
+    assert row.replace("2.0", "2") == ",".join(
+        ["1,a,3,done,", *(values[n] for n in head.split(",")[5:])]
+    )
+
+
+def test_a_column_that_no_run_has_is_one_line(tmp_path):
+    folder = swept(tmp_path / "out")
+    with input_error("--columns: got 'cots', did you mean 'cost'?"):
+        export(folder, columns=["cost", "cots"])
+    assert not (folder / "runs.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a,,b", "--columns: got an empty name in 'a,,b', expected names with commas between them"),
+        ("", "--columns: got an empty name in ''"),
+        ("a, b,a", "--columns: got 'a' twice, expected different names"),
+    ],
+)
+def test_names_of_an_option(text, told):
+    with input_error(told):
+        names_of(text, "--columns")
+    assert names_of(" b , a", "--columns") == ["b", "a"]
+    assert names_of(None, "--columns") == []
 
 
 @pytest.mark.parametrize("metric", ["speed", ""])
