@@ -178,8 +178,8 @@ def _servers(made: Imported, conf: Path, table: str, alike: Kind, rows: list[Row
     if WHOLE.fullmatch(cpus or ""):
         made.set(table, "cpus_per_node", int(str(cpus)), f"CPUs={cpus}")
     if WHOLE.fullmatch(memory_mb or ""):
-        memory_gb = int(str(memory_mb)) / 1024
-        made.set(table, "memory_gb_per_node", memory_gb, f"RealMemory={memory_mb} MB")
+        memory_gb = int(str(memory_mb)) * 2**20 / 1e9
+        made.set(table, "memory_gb_per_node", memory_gb, f"RealMemory={memory_mb} MiB")
     if known := known_gpu_type(gpu_type):
         made.set(table, "gpu_type", known, f"GPU type {gpu_type}")
     elif gpu_type:

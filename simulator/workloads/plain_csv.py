@@ -11,6 +11,7 @@ from simulator.errors import InputError
 from simulator.model.cluster import SECONDS_PER_HOUR
 from simulator.model.tolerances import PART_OF_A_GPU
 from simulator.workloads.following import NOT_CARRIED_OUT, following
+from simulator.workloads.plausible import in_minutes
 from simulator.workloads.tables import InputColumn, Table
 from simulator.workloads.trace import Trace
 
@@ -108,6 +109,10 @@ job_id,submit_time_s,duration_s,num_gpus,model,due_s
 a,0,3600,2,resnet50,7200
 """
     is_log = False
+
+    def table(self, raw: Table) -> Table:
+        """The rows, limits in minutes where that is their unit."""
+        return in_minutes(raw, "requested_s") if "requested_s" in raw else raw
 
     def parse(self, table: Table) -> dict[str, Any]:
         """All times are dates, or none is."""

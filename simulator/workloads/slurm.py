@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -13,19 +14,25 @@ from simulator.errors import InputError
 from simulator.files.inputs import read_input
 from simulator.model.cluster import FloatArray
 from simulator.workloads.following import NOT_CARRIED_OUT, following
+from simulator.workloads.plausible import with_first
 from simulator.workloads.records import records_table
 from simulator.workloads.slurm_json import slurm_rows
 from simulator.workloads.slurm_text import (
     UNLIMITED,
     amount_of,
+    epoch_date,
     gpu_type_of,
     gpu_types_in,
     gpus_of,
+    has_slices,
     seconds_of,
 )
 from simulator.workloads.table import AskedPlaces
 from simulator.workloads.tables import InputColumn, Table
 from simulator.workloads.trace import Trace
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 UNKNOWN = ("None", "Unknown", "N/A", "INVALID")
 DATES = ("Submit", "Start", "End", "Eligible")
@@ -62,12 +69,20 @@ class SlurmJobs(Trace):
         InputColumn("State", "", "how it ended", "text", required=False, empty=""),
         InputColumn("Timelimit", "", "time asked for: 1-02:00:00, or minutes", "text",
                     required=False, empty=""),
+        InputColumn("TimelimitRaw", "min", "time asked for, where Timelimit is not there: minutes, or UNLIMITED",
+                    "text", required=False, empty=""),
+        InputColumn("ElapsedRaw", "s", "time that it ran, without suspensions: counts before End - Start",
+                    "number", required=False, empty=np.nan, at_least=0),
+        InputColumn("Elapsed", "", "the same as 1-02:00:00, where ElapsedRaw is not there", "text",
+                    required=False, empty=""),
         InputColumn("AllocTRES", "", "what it held: gres/gpu=8,cpu=64,mem=512G", "text",
                     required=False, empty=""),
         InputColumn("ReqTRES", "", "what it asked for, where AllocTRES is empty", "text",
                     required=False, empty=""),
         InputColumn("AllocGPUS", "", "GPUs, where neither is there", "integer", required=False,
                     empty=0, at_least=0),
+        InputColumn("AllocCPUS", "", "CPUs, where the lists of resources name none", "integer",
+                    required=False, empty=0, at_least=0),
         InputColumn("User", "", "owner", "text", required=False, empty="", gives="user"),
         InputColumn("Account", "", "who pays for it", "text", required=False, empty="", gives="account"),
         InputColumn("Partition", "", "virtual cluster", "text", required=False, empty="", gives="vc"),
@@ -76,6 +91,7 @@ class SlurmJobs(Trace):
         InputColumn("QOS", "", "quality of service", "text", required=False, empty="", gives="qos"),
     )  # fmt: skip
     written = "the output of sacct -P"
+    duration_counts: ClassVar[bool] = True
     example = """\
 JobID|Submit|Start|End|State|AllocTRES|User|Partition
 7|2026-01-05T08:00:00|2026-01-05T08:00:10|2026-01-05T09:00:10|COMPLETED|cpu=8,gres/gpu=2,node=1|u1|gpu
@@ -86,7 +102,8 @@ JobID|Submit|Start|End|State|AllocTRES|User|Partition
         """A header of sacct, or what ``sacct --json`` says of a job."""
         if text.startswith("{"):
             return float('"jobs"' in text and '"tres"' in text and '"submission"' in text)
-        return super().likeness(text)
+        header = text.partition("\n")[0].lower()
+        return super().likeness(text) if re.search(r"(alloc|req)(tres|gpus)|\|", header) else 0.0
 
     def raw(self) -> Table:
         """The rows of the file."""
@@ -108,6 +125,7 @@ JobID|Submit|Start|End|State|AllocTRES|User|Partition
         no_run = self._no_run(table)
         for name in DATES:
             if name in table:
+                table.frame[name] = _dated(table.frame[name])
                 bad = no_run & np.isnan(table.known_dates(name))
                 table.frame[name] = table.frame[name].where(~bad, "")
         return table
@@ -124,12 +142,13 @@ JobID|Submit|Start|End|State|AllocTRES|User|Partition
         divides = (self.nodes == "as-asked") & (gpus % np.maximum(nodes, 1) == 0)
         return super().parse(table) | {
             "submit_s": submit_s, "start_s": start_s, "end_s": end_s, "num_gpus": gpus,
+            "duration_s": self._elapsed_s(table),
             "state": [text.partition(" ")[0] for text in table.texts("State")],
             "num_nodes": np.where(divides, nodes, 0).astype(np.int64),
             "gpu_types": [gpu_types_in(text) for text in asked],
             "after": [following(text)[0] for text in table.texts("Dependency")],
             "requested_s": _limits_s(table, no_run),
-            "num_cpus": _each(held, lambda text: amount_of(text, "cpu")),
+            "num_cpus": _cpus(table, held),
             "memory_gb": _each(held, lambda text: amount_of(text, "mem") / 1e9),
             "gpu_type": [gpu_type_of(text) for text in held],
         }  # fmt: skip
@@ -145,10 +164,33 @@ JobID|Submit|Start|End|State|AllocTRES|User|Partition
         """Jobs whose end is not known, and dependencies of other kinds."""
         open_ended = kept & np.isnan(table.dates("End"))
         others = np.array([following(text)[1] > 0 for text in table.texts("Dependency")])
+        parts = np.array(["+" in name for name in table.texts("JobID")])
+        sliced = np.array([has_slices(text) for text in self._held(table)])
         return {
+            with_first(
+                table,
+                kept & parts,
+                "rows are parts of heterogeneous jobs, read as jobs of their own",
+            ): int((kept & parts).sum()),
+            with_first(
+                table,
+                kept & sliced,
+                "jobs hold slices of GPUs (MIG), which count as their part of a GPU",
+            ): int((kept & sliced).sum()),
             "jobs still run, counted until the last time in the file": int(open_ended.sum()),
             NOT_CARRIED_OUT: int((kept & others).sum()),
         }
+
+    def zero_s(self, table: Table) -> float:
+        """Times are dates."""
+        return 0.0
+
+    def _elapsed_s(self, table: Table) -> FloatArray:
+        """Time that each job ran, where the file tells it; of one that still runs it is not the whole."""
+        raw_s = table.numbers("ElapsedRaw")
+        elapsed_s = _each(table.texts("Elapsed"), seconds_of)
+        elapsed_s = np.where(np.isnan(raw_s), elapsed_s, raw_s)
+        return np.where(np.isnan(table.dates("End")), np.nan, elapsed_s)
 
     def _end_s(self, table: Table) -> FloatArray:
         end_s = table.dates("End")
@@ -170,12 +212,27 @@ JobID|Submit|Start|End|State|AllocTRES|User|Partition
         return [held or asked for held, asked in both]
 
     def _gpus(self, table: Table) -> Any:
-        listed = _each(self._held(table), gpus_of).astype(np.int64)
         return (
-            listed
+            _each(self._held(table), gpus_of)
             if {"AllocTRES", "ReqTRES"} & set(table.frame)
             else table.whole_numbers("AllocGPUS")
         )
+
+
+def _dated(texts: pd.Series[str]) -> pd.Series[str]:
+    """Dates; seconds since 1970 (SLURM_TIME_FORMAT=%s) as dates, 0 as what is not known."""
+    if not texts.str.fullmatch(r"\d{1,10}").any():
+        return texts
+    return texts.map(epoch_date)
+
+
+def _cpus(table: Table, held: list[str]) -> FloatArray:
+    """CPUs of the lists of resources, else of AllocCPUS."""
+    listed, alloc = (
+        _each(held, lambda text: amount_of(text, "cpu")),
+        table.whole_numbers("AllocCPUS"),
+    )
+    return np.where(np.isnan(listed) & (alloc > 0), alloc, listed)
 
 
 def _each(texts: list[str], read: Callable[[str], float]) -> FloatArray:
@@ -188,11 +245,10 @@ def _runs(table: Table) -> Any:
 
 
 def _limits_s(table: Table, no_run: Any) -> FloatArray:
-    texts = table.texts("Timelimit")
+    name = "Timelimit" if "Timelimit" in table else "TimelimitRaw"
+    texts = table.texts(name)
     limits_s = _each(texts, seconds_of)
     none = np.array([text.upper() in UNLIMITED for text in texts])
-    if "Timelimit" in table:
-        table.require(
-            "Timelimit", (limits_s >= 0) | none | no_run, "a time like 1-02:00:00, or UNLIMITED"
-        )
+    if name in table:
+        table.require(name, (limits_s >= 0) | none | no_run, "a time like 1-02:00:00, or UNLIMITED")
     return np.where(limits_s > 0, limits_s, np.nan)

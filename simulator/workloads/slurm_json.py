@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,7 @@ from simulator.errors import InputError
 from simulator.files.inputs import read_json
 from simulator.workloads.cells import as_text
 from simulator.workloads.records import at
-
-_LATEST = 4_102_444_800
-"""2100, as seconds since 1970."""
+from simulator.workloads.slurm_text import epoch_date
 
 
 def slurm_rows(path: Path) -> list[dict[str, str]]:
@@ -33,6 +30,7 @@ def _row(job: Any) -> dict[str, str]:
         "Eligible": _date(at(job, "time.eligible")),
         "Start": _date(at(job, "time.start")),
         "End": _date(at(job, "time.end")),
+        "ElapsedRaw": _number(at(job, "time.elapsed")),
         "State": as_text(state[0] if isinstance(state, list) and state else state),
         "Timelimit": limit_min,
         "AllocTRES": _resources(at(job, "tres.allocated")),
@@ -54,10 +52,7 @@ def _number(value: Any) -> str:
 
 def _date(value: Any) -> str:
     """Seconds since 1970 as a date; 0 is not known."""
-    text = _number(value)
-    if text.isdecimal() and len(text) <= 10 and 0 < int(text) < _LATEST:
-        return datetime.fromtimestamp(int(text), UTC).isoformat()
-    return "" if text == "0" else text
+    return epoch_date(_number(value))
 
 
 def _resources(value: Any) -> str:

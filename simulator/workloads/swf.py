@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal
 
 import numpy as np
@@ -33,13 +34,23 @@ COLUMNS = tuple(
         ("group", "", "not read"),
         ("executable", "", "not read"),
         ("queue", "", "virtual cluster"),
-        ("partition", "", "not read"),
+        ("partition", "", "virtual cluster, where no job has a queue, or with vc_from"),
         ("preceding_job", "", "job that it follows"),
         ("think_time", "s", "time after the end of that job until it is submitted"),
     )
 )
 """The 18 numbers of a line, in order; -1 stands for unknown."""
+MORE = (
+    InputColumn("nodes", "", "not read", "text", required=False, empty=""),
+    InputColumn(
+        "queue_name", "", "virtual cluster, where it is no number", "text", required=False, empty=""
+    ),
+    InputColumn("request", "", "not read", "text", required=False, empty=""),
+)
+"""Fields that some logs have behind these, for example that of MetaCentrum."""
 
+SINCE_1970_S = 3e8
+"""No log that counts from its own beginning lasts for so long, over nine years."""
 STATES = {0: "FAILED", 1: "COMPLETED", 5: "CANCELLED"}
 """How a job ended, by its status."""
 
@@ -54,10 +65,14 @@ class SwfJobs(Trace):
 
     kind: Literal["swf"] = "swf"
 
-    reads = COLUMNS
+    vc_from: Literal["queue", "partition"] = "queue"
+    """field that names the virtual cluster: the queue (field 20, else 15), or the partition (16)"""
+
+    reads = (*COLUMNS, *MORE)
     layout = Layout(
-        "18 numbers (SWF)", {18: [c.name for c in COLUMNS]}, separator=None, comment=";"
-    )
+        "18 numbers (SWF)", {18: [c.name for c in COLUMNS]}, separator=None, comment=";",
+        more=[c.name for c in MORE],
+    )  # fmt: skip
     example = """\
 ; a comment
 1 100 5 60 4 -1 -1 4 60 -1 1 7 1 -1 2 -1 -1 -1
@@ -76,7 +91,14 @@ class SwfJobs(Trace):
         values = {c.name: table.numbers(c.name) for c in COLUMNS}
         gpus = np.where(values["processors"] > 0, values["processors"], values["requested"])
         names = [f"{job:.0f}" for job in values["job"]]
-        user, vc = ([f"{v:.0f}" if v >= 0 else "" for v in values[c]] for c in ("user", "queue"))
+        user, queue, partition = (
+            [f"{v:.0f}" if v >= 0 else "" for v in values[c]]
+            for c in ("user", "queue", "partition")
+        )
+        named = table.texts("queue_name")
+        if any(name and not name.lstrip("-").isdecimal() for name in named):
+            queue = named
+        vc = queue if self.vc_from == "queue" and any(queue) else partition
         asked_s, before = values["requested_time"], values["preceding_job"]
         think_s = np.maximum(values["think_time"], 0)
         return {
@@ -91,6 +113,24 @@ class SwfJobs(Trace):
                 for job, think in zip(before.tolist(), think_s.tolist(), strict=True)
             ],
         }  # fmt: skip
+
+    def zero_s(self, table: Table) -> float:
+        """UnixStartTime of the header; submissions may also be seconds since 1970 by themselves."""
+        submit_s = table.numbers("submit")
+        if submit_s.max() > SINCE_1970_S:
+            return 0.0
+        start_s = _header(table, "UnixStartTime")
+        return float(start_s) if start_s.isdecimal() and int(start_s) > 0 else np.nan
+
+    def zone(self, table: Table) -> str:
+        """TimeZoneString of the header."""
+        return _header(table, "TimeZoneString")
+
+
+def _header(table: Table, key: str) -> str:
+    """A value of the comments at the beginning; "" where it is not there."""
+    found = (re.match(rf";\s*{key}:\s*(\S+)", line) for line in table.comments)
+    return next((each[1] for each in found if each), "")
 
 
 def _known(values: FloatArray) -> FloatArray:

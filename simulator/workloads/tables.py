@@ -60,7 +60,7 @@ UNITS: Mapping[str, Mapping[str, float]] = {
     "s": {
         unit: seconds
         for names, seconds in (
-            ("ms milliseconds", 1e-3), ("s sec secs seconds", 1.0), ("min mins minutes", 60.0),
+            ("ns nanoseconds", 1e-9), ("us usec microseconds", 1e-6), ("ms milliseconds", 1e-3), ("s sec secs seconds", 1.0), ("min mins minutes", 60.0),
             ("h hr hrs hours", 3600.0), ("d days", 86_400.0),
         )
         for unit in names.split()
@@ -69,6 +69,7 @@ UNITS: Mapping[str, Mapping[str, float]] = {
 }  # fmt: skip
 """Endings of a name by the unit of its column, each in that unit."""
 _DATE = r"(19|20|21)\d\d([-/])[\d/TZ:. +-]+"
+_NUMBER = re.compile(r"[-+]?\d{1,20}(\.\d{0,20})?", re.ASCII)
 _SPAN = re.compile(r"(?:(\d{1,6})(?:-| days? ))?(\d{1,6}):(\d\d):(\d\d(?:\.\d{1,9})?)", re.ASCII)
 
 
@@ -157,12 +158,21 @@ class Layout:
     names : names of the columns by their number; empty: the first line has them.
     separator : between fields, where no header shows it; None: any white space.
     comment : beginning of lines that are none.
+    more : names of further fields, which a line may lack; still more are not read. Without names none may follow.
     """
 
     expected: str = ""
     names: Mapping[int, Sequence[str]] = field(default_factory=dict)
     separator: str | None = ","
     comment: str = "\0"
+    more: Sequence[str] = ()
+
+    def names_of(self, row: Sequence[str]) -> Sequence[str]:
+        """Names of the fields of a line; empty where it is none."""
+        least = max(self.names, default=0)
+        if self.more and len(row) > least:
+            return (*self.names[least], *self.more)
+        return self.names.get(len(row), ())
 
     def likeness(self, text: str, columns: Sequence[InputColumn]) -> float:
         """From 0 to 1, by the beginning of a file: by its number of fields, or required columns in its header."""
@@ -170,7 +180,8 @@ class Layout:
         first = next((line for line in lines if not line.startswith(self.comment)), "")
         fields = first.split(self.separator if self.names else separator_of(first))
         if self.names:
-            return float(len(fields) in self.names or text.startswith(self.comment))
+            numbers = not self.more or all(map(_NUMBER.fullmatch, fields[: max(self.names)]))
+            return float(bool(self.names_of(fields) and numbers) or text.startswith(self.comment))
         found, _ = _spelt(fields, columns)
         wanted = [(c.name, c.name if c.name in found else c.or_else) for c in columns if c.required]
         named = [(name, fields[found[has]]) for name, has in wanted if has in found]
@@ -197,6 +208,8 @@ class Table:
     dropped : rows that were left out: words, and how many.
     units : factor of the numbers of each column whose title ends in a unit of its own.
     bad : rows that cannot be read, and are left out.
+    comments : lines of the file that are none of its rows.
+    misspelt : a note on each column that is not read, and is spelt nearly as an optional one that is not there.
     """
 
     path: Path
@@ -209,6 +222,8 @@ class Table:
     dropped: Mapping[str, int] = field(default_factory=dict)
     units: Mapping[str, float] = field(default_factory=dict)
     bad: tuple[Bad, ...] = ()
+    comments: tuple[str, ...] = ()
+    misspelt: tuple[str, ...] = ()
 
     @classmethod
     def read(
@@ -226,6 +241,8 @@ class Table:
         table = cls.of_file(path, columns, layout, most=most)
         for bad in table.bad:
             raise BadRows(bad)
+        for note in table.misspelt:
+            raise InputError(note)
         return table
 
     @classmethod
@@ -250,13 +267,14 @@ class Table:
         cells = read_cells(path, f"a header line with {required}", most)
         chosen = _chosen(cells.titles, columns, given or {})
         found, units, ignored = _match(path, cells.titles, columns, chosen)
+        near = _near(path, ignored, [c for c in columns if c.name not in {*found, *chosen}])
         if cells.frame.empty and not cells.bad:
             raise InputError(f"{path}: has no rows, expected at least one below the header")
         frame = cells.frame[[cells.frame.columns[i] for i in found.values()]]
         titles = {name: cells.titles[i] for name, i in found.items()}
         return cls(
             path, columns, frame.set_axis(list(found), axis=1), cells.lines, ignored, titles,
-            cells.row, units=units, bad=cells.bad,
+            cells.row, units=units, bad=cells.bad, misspelt=near,
         )  # fmt: skip
 
     @classmethod
@@ -273,7 +291,14 @@ class Table:
         if not rows:
             raise InputError(f"{path}: no job, expected lines of {layout.expected}")
         lines = lines[np.array(kept)]
-        names = next((layout.names[len(row)] for row in rows if len(row) in layout.names), ())
+        comments = tuple(text for text, is_row in zip(texts, kept, strict=True) if not is_row)
+        names = next(filter(None, map(layout.names_of, rows)), ())
+        if layout.more:
+            names = max(map(layout.names_of, rows), key=len)
+            rows = [
+                (row + [""] * len(layout.more))[: len(names)] if layout.names_of(row) else row
+                for row in rows
+            ]
         good = np.array([len(row) == len(names) for row in rows])
         bad = np.flatnonzero(~good)
         messages = [
@@ -283,7 +308,9 @@ class Table:
         wrong = (Bad(path, f"expected {layout.expected}", "line", lines[bad], messages),)
         rows = [row for row, is_good in zip(rows, good.tolist(), strict=True) if is_good]
         frame = pd.DataFrame(rows, columns=list(names), dtype=object)
-        return cls(path, columns, frame, lines[good], bad=wrong if len(bad) else ())
+        return cls(
+            path, columns, frame, lines[good], bad=wrong if len(bad) else (), comments=comments
+        )
 
     def __contains__(self, name: str) -> bool:
         return name in self.frame.columns
@@ -313,7 +340,7 @@ class Table:
             raise BadRows(Bad(self.path, reason, self.row, self.lines[bad], messages))
 
     def readable(self, parse: Callable[[Table], Parsed], skip: bool) -> tuple[Parsed, list[str]]:
-        """Parsed rows that can be read, and a note a reason on those that are left out.
+        """Parsed rows that can be read, and notes: on misspelt columns, and a reason on those that are left out.
 
         Parameters
         ----------
@@ -335,7 +362,7 @@ class Table:
             else:
                 if found and not skip:
                     break
-                return parsed, skipped(found)
+                return parsed, [*self.misspelt, *skipped(found)]
         raise told(found)
 
     def keep(self, rows: npt.NDArray[np.bool_], others: str = "") -> Table:
@@ -525,23 +552,42 @@ def _match(
         if i >= 0:
             column = next(c for c in columns if c.name == name)
             found[name] = i
-            units[name] = dict(column.spellings()).get(plain[i], 1.0)
+            units[name] = dict(column.spellings()).get(plain[i]) or _unit_at_end(titles[i], column)
     used = {*found.values()}
     unknown = [title for i, title in enumerate(titles) if title and i not in used]
     missing = [
         c.name for c in rest if c.required and c.name not in found and c.or_else not in found
     ]
     for column in rest:
-        if column.name not in found:
-            likeness = 0.75 if column.required else 0.85
-            close = difflib.get_close_matches(
-                _plain(column.name), [_plain(t) for t in unknown], 1, likeness
-            )
-            like = next((t for t in unknown if close and _plain(t) == close[0]), None)
-            if like is not None:
+        if column.required and column.name not in found:
+            if like := _like(column, unknown, 0.75):
                 raise InputError(
                     f"{path}: column {like!r} is not known, did you mean {column.name!r}?"
                 )
             if column.name in missing:
                 raise MissingColumns(path, missing, titles, bool(found))
     return found, {name: per for name, per in units.items() if per != 1.0}, unknown
+
+
+def _unit_at_end(title: str, column: InputColumn) -> float:
+    """Factor of the unit that a title ends in after other words ("queued_us", "Queued (us)"); 1 where there is none."""
+    words = re.findall(r"[a-z]+", title.lower())
+    return UNITS.get(column.unit, {}).get(words[-1], 1.0) if len(words) > 1 else 1.0
+
+
+def _like(column: InputColumn, titles: Sequence[str], likeness: float) -> str | None:
+    """The title that is spelt nearly as a column is."""
+    plain = [_plain(title) for title in titles]
+    close = difflib.get_close_matches(_plain(column.name), plain, 1, likeness)
+    return titles[plain.index(close[0])] if close else None
+
+
+def _near(path: Path, titles: Sequence[str], columns: Sequence[InputColumn]) -> tuple[str, ...]:
+    """A note on each title that is spelt nearly as an optional column; it may as well be another thing."""
+    pairs = [(_like(c, titles, 0.85), c.name) for c in columns if not c.required]
+    return tuple(
+        f"{path}: column {title!r} is not known, and not read; if it is {name!r}, rename it, or for a trace "
+        f"--set workload.columns.{name}={title}"
+        for title, name in pairs
+        if title
+    )

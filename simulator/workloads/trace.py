@@ -30,6 +30,7 @@ from simulator.schema import taken
 from simulator.workloads.cells import container_of
 from simulator.workloads.following import resolved
 from simulator.workloads.kinds import FORMATS
+from simulator.workloads.plausible import doubles, doubts, with_first, without_zeros
 from simulator.workloads.pods import whole_gpus
 from simulator.workloads.recorded import recorded_by
 from simulator.workloads.selection import Selected
@@ -51,6 +52,7 @@ class Trace(Selected, Modelled, Redrawn):
     example : a file with one job.
     is_log : whether the file tells what ran: times start with the first job that is kept. Else those that are
         no dates count from 0.
+    duration_counts : whether the duration counts where start and end say another time; else these do.
     a_job : word for a row.
     written : what the file is, for messages.
     """
@@ -72,6 +74,7 @@ class Trace(Selected, Modelled, Redrawn):
     layout: ClassVar[Layout] = HEADER
     example: ClassVar[str]
     is_log: ClassVar[bool] = True
+    duration_counts: ClassVar[bool] = False
     a_job: ClassVar[str] = "job"
     written: ClassVar[str] = "a table of jobs"
 
@@ -140,17 +143,19 @@ class Trace(Selected, Modelled, Redrawn):
         """The rows of jobs, and their columns, their ``runs`` among them."""
         table = self.table(raw)
         columns = self.parse(table)
-        return table, columns | {"runs": _runs(table, columns, self.reads)}
+        return table, columns | {"runs": _runs(table, columns, self.reads, self.duration_counts)}
 
     def _that_ran(
         self, table: Table, *, runs: _Runs, submit_s: FloatArray, num_gpus: npt.NDArray[Any],
         **columns: Any,
     ) -> tuple[Workload, float]:  # fmt: skip
-        duration_s = runs.duration_s
+        duration_s, names = runs.duration_s, columns.get("job_id")
         reasons = {
+            **doubles(table, names, submit_s, runs.start_s, runs.end_s),
             **self.left_out(table),
             "have no time of submission": np.isnan(submit_s),
             "hold no GPU": ~(num_gpus > 0),
+            "never started, their start is 0": runs.unstarted,
             "have no duration": np.isnan(duration_s),
             "ended as they started": ~(duration_s > 0),
         }
@@ -158,8 +163,7 @@ class Trace(Selected, Modelled, Redrawn):
         counts, rest = dict(table.dropped), ~kept
         for why, rows in reasons.items():
             if (rows & rest).any():
-                first = table.lines[int(np.argmax(rows & rest))]
-                what = f"{self.a_job}s {why}, left out (the first in {table.row} {first})"
+                what = with_first(table, rows & rest, f"{self.a_job}s {why}, left out")
                 counts[what] = int((rows & rest).sum())
             rest &= ~rows
         jobs = np.flatnonzero(kept)
@@ -172,7 +176,6 @@ class Trace(Selected, Modelled, Redrawn):
             late = int(np.sum(np.diff(submit_s[jobs]) < 0))
             counts[f"rows before an earlier one, sorted by {self._title(table, 'submit_s')}"] = late
         jobs = jobs[np.argsort(submit_s[jobs], kind="stable")]
-        names = columns.get("job_id")
         names = [str(k + 1) for k in range(len(table))] if names is None else names
         columns["job_id"], again = told_apart(names, kept)
         counts["rows repeat the name of a job: jobs of their own, NAME.again1, .."] = again
@@ -183,20 +186,19 @@ class Trace(Selected, Modelled, Redrawn):
             columns["after"] = dict(zip(here, followed, strict=True))
             columns["after"] = [columns["after"].get(k, []) for k in range(len(table))]
             counts["times a job follows one that is not here, which counts as ended"] = missing
-        title = " - ".join(self._title(table, name) for name in ("end_s", "start_s"))
-        counts[f"jobs whose duration is not {title}, which counts"] = int(
-            (runs.differs & kept).sum()
-        )
+        counts |= self._of_runs(table, kept, runs)
+        asked_s = np.asarray(columns.get("requested_s", np.full(len(table), np.nan)))
+        counts |= doubts(table, self.a_job, kept, submit_s, runs.start_s, duration_s, asked_s)
         counts |= self.notes(table, kept)
-        dated = self._has_dates(table)
-        begin_s = float(submit_s[jobs[0]]) if dated or self.is_log else 0.0
+        zero_s = self.zero_s(table)
+        begin_s = float(submit_s[jobs[0]]) if self.is_log or not np.isnan(zero_s) else 0.0
         if "due_s" in columns:
             columns["due_s"] = columns["due_s"] - begin_s
         times, parts = _performance(duration_s[jobs], np.asarray(num_gpus[jobs], dtype=np.float64))
         notes = [f"{self.path}: {n} {what}" for what, n in (counts | parts).items() if n]
         if table.ignored and not self.is_log:
             notes.append(f"{self.path}: columns not used: {', '.join(table.ignored)}")
-        origin_s = begin_s if dated else np.nan
+        origin_s = zero_s + begin_s
         workload = Workload(
             submit_s=submit_s[jobs] - begin_s,
             performance=times,
@@ -206,17 +208,35 @@ class Trace(Selected, Modelled, Redrawn):
         state = [runs.state[k] for k in jobs.tolist()] if len(runs.state) else ()
         start_s, end_s = runs.start_s[jobs] - begin_s, runs.end_s[jobs] - begin_s
         held = np.asarray(num_gpus[jobs], dtype=np.float64)
-        return recorded_by(workload, start_s, end_s, held, state, origin_s), origin_s
+        clock = (origin_s, self.zone(table))
+        return recorded_by(workload, start_s, end_s, held, state, clock), origin_s
+
+    def _of_runs(self, table: Table, kept: npt.NDArray[np.bool_], runs: _Runs) -> dict[str, int]:
+        """A note on jobs whose duration is another time than that from start to end."""
+        told = runs.differs & kept
+        ran = " - ".join(self._title(table, name) for name in ("end_s", "start_s"))
+        why = (
+            " (suspended, or clocks were set); the duration" if self.duration_counts else ", which"
+        )
+        words = f"whose duration is not {ran}{why} counts"
+        return {with_first(table, told, f"{self.a_job}s {words}"): int(told.sum())}
 
     def _title(self, table: Table, gives: str) -> str:
         """The file's name of a column."""
-        name = next((c.name for c in self.reads if c.gives == gives), gives)
+        name = next(
+            (c.name for c in self.reads if c.gives == gives), gives.removesuffix("_s").title()
+        )
         return table.titles.get(name, name)
 
-    def _has_dates(self, table: Table) -> bool:
-        """Whether times of submission are dates."""
-        name = next((c for c in self.reads if c.gives == "submit_s"), None)
-        return name is None or name.type == "date" or table.is_dated(name.name)
+    def zero_s(self, table: Table) -> float:
+        """Time 0 of the file, s since 1970; NaN where its times are no dates."""
+        column = next((c for c in self.reads if c.gives == "submit_s"), None)
+        dated = column is not None and (column.type == "date" or table.is_dated(column.name))
+        return 0.0 if dated else np.nan
+
+    def zone(self, table: Table) -> str:
+        """The time zone of the cluster, "Europe/Berlin"; "": dates are as its clocks show them."""
+        return ""
 
     def make(self, setting: Setting) -> Workload:
         """The jobs of the file that are asked for."""
@@ -255,7 +275,7 @@ def told_apart(names: Sequence[str], kept: npt.NDArray[np.bool_]) -> tuple[list[
 
 
 class _Runs(NamedTuple):
-    """Runs of ``R`` rows, on the clock of the file; NaN where it is not known.
+    """Runs of ``R`` rows, on the clock of the file; NaN where they are not known.
 
     Attributes
     ----------
@@ -263,6 +283,7 @@ class _Runs(NamedTuple):
     differs : ``(R,)`` whether start and end, which count, say another time than the duration.
     start_s, end_s : ``(R,)`` times that the file tells, or that follow from the duration.
     state : how each ended, in the file's words; empty: it does not say.
+    unstarted : ``(R,)`` whether a start of 0 says that there was no run.
     """
 
     duration_s: FloatArray
@@ -270,25 +291,36 @@ class _Runs(NamedTuple):
     start_s: FloatArray
     end_s: FloatArray
     state: Sequence[str]
+    unstarted: npt.NDArray[np.bool_]
 
 
-def _runs(table: Table, columns: dict[str, Any], reads: Sequence[InputColumn]) -> _Runs:
-    """The runs of the rows; takes the columns `RUN` away."""
+def _runs(
+    table: Table, columns: dict[str, Any], reads: Sequence[InputColumn], duration_counts: bool
+) -> _Runs:
+    """The runs of the rows; takes the columns `RUN` away.
+
+    Parameters
+    ----------
+    duration_counts : whether the duration counts where start and end say another time.
+    """
     unknown = np.full(len(table), np.nan)
-    given_s, start_s, end_s = (
+    given_s, told_s, end_s = (
         np.asarray(columns.pop(name, unknown), dtype=np.float64) for name in RUN[:3]
     )
+    start_s, end_s = (without_zeros(each, columns["submit_s"]) for each in (told_s, end_s))
     ran_s = end_s - start_s
     end = next((c.name for c in reads if c.gives == "end_s"), "")
     if end in table:
         table.require(end, ~((ran_s < 0) & np.isnan(given_s)), "a time not before the start")
     # More than the rounding of a second apart; clocks that go back count for nothing.
     differs = (ran_s > 0) & (np.abs(given_s - ran_s) > 1)
-    duration_s = np.where(differs | np.isnan(given_s), ran_s, given_s)
+    from_ends = np.isnan(given_s) | (differs & (not duration_counts))
+    duration_s = np.where(from_ends, ran_s, given_s)
+    unstarted = np.isnan(start_s) & ~np.isnan(told_s) & np.isnan(duration_s)
     first_s = np.where(np.isnan(start_s), end_s - duration_s, start_s)
     last_s = np.where(np.isnan(end_s), start_s + duration_s, end_s)
     first_s, last_s = columns.pop("first_start_s", first_s), columns.pop("last_end_s", last_s)
-    return _Runs(duration_s, differs, first_s, last_s, columns.pop("state", ()))
+    return _Runs(duration_s, differs, first_s, last_s, columns.pop("state", ()), unstarted)
 
 
 def _performance(duration_s: FloatArray, gpus: FloatArray) -> tuple[FixedDuration, dict[str, int]]:

@@ -98,7 +98,7 @@ def test_equal_servers(made):
         "num_nodes": (3, "NodeName=gpu[1-2], NodeName=gpu9"),
         "gpus_per_node": (8, "Gres=gpu:a100:8"),
         "cpus_per_node": (64, "CPUs=64"),
-        "memory_gb_per_node": (1.5, "RealMemory=1536 MB"),
+        "memory_gb_per_node": (1.610612736, "RealMemory=1536 MiB"),
         "gpu_type": ("A100", "GPU type a100"),
     }  # fmt: skip
     assert found.unused == []
@@ -124,7 +124,7 @@ def test_a_group_of_each_kind(made):
         "a100-3": {"num_nodes": 1, "gpus_per_node": 4, "gpu_type": "A100", "cpus_per_node": 8},
         "gpu": {"num_nodes": 1, "gpus_per_node": 2},
         "own-x": {"num_nodes": 1, "gpus_per_node": 2},
-        "gpu-2": {"num_nodes": 1, "gpus_per_node": 2, "memory_gb_per_node": 2.0},
+        "gpu-2": {"num_nodes": 1, "gpus_per_node": 2, "memory_gb_per_node": 2.147483648},
     }  # fmt: skip
     assert found.unused == [
         "nodename=i1 cpus=4 (no GPU)", "the GPU type own.x, of which no speed is known",
@@ -154,8 +154,8 @@ def test_defaults_of_nodes(made, lines, gpus, cpus):
 @pytest.mark.parametrize(
     ("text", "cpus", "memory_gb"),
     [
-        ("CPUs=64 RealMemory=1024", 64, 1.0),
-        ("CPUs= RealMemory=1024", None, 1.0),
+        ("CPUs=64 RealMemory=1024", 64, 1.073741824),
+        ("CPUs= RealMemory=1024", None, 1.073741824),
         ("CPUs=64", 64, None),
         ("CPUs=many RealMemory=much", None, None),
         ("", None, None),
@@ -228,7 +228,7 @@ NodeName=cpu01 Arch=x86_64
 def test_nodes_of_scontrol(made):
     found = made(SCONTROL)
     assert values(found, "cluster") == {
-        "kind": "nodes", "num_nodes": 1, "gpus_per_node": 4, "cpus_per_node": 64, "memory_gb_per_node": 2.0,
+        "kind": "nodes", "num_nodes": 1, "gpus_per_node": 4, "cpus_per_node": 64, "memory_gb_per_node": 2.147483648,
         "gpu_type": "A100",
     }  # fmt: skip
     assert found.unused == ["nodename=cpu01 gres=(null) cpus=32 (no GPU)"]
@@ -239,7 +239,7 @@ def test_nodes_of_scontrol(made):
     ("text", "groups"),
     [
         # a node in two partitions counts once; "+" is "at least"
-        ("NODELIST CPUS MEMORY GRES\na 64+ 2048+ gpu:4\na 64+ 2048+ gpu:4\nb 64 2048 gpu:4\n", [(2, 4, 64, 2.0)]),
+        ("NODELIST CPUS MEMORY GRES\na 64+ 2048+ gpu:4\na 64+ 2048+ gpu:4\nb 64 2048 gpu:4\n", [(2, 4, 64, 2.147483648)]),
         ("hostnames gres\n\na gpu:4\nb gpu:2\n", [(1, 4, None, None), (1, 2, None, None)]),
         # groups of nodes, named or not
         ("NODES GRES\n3 gpu:4\n2 gpu:4\n", [(5, 4, None, None)]),

@@ -79,7 +79,7 @@ def test_start_and_end_count_where_the_duration_differs(tmp_path):
     assert work.submit_s.tolist() == [0, 60]
     assert work.performance.duration_s.tolist() == [30, 9]
     assert work.notes == (
-        f"{path}: 1 jobs whose duration is not end_time - start_time, which counts",
+        f"{path}: 1 jobs whose duration is not end_time - start_time, which counts (the first in line 2)",
     )
 
 
