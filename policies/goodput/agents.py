@@ -21,9 +21,10 @@ from policies.goodput.estimate import (
 )
 from policies.goodput.times import node_type_of
 from policies.queues.free_gpus import Nodes
+from simulator.model.batch_size import BatchSize
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import Placement, View
-from simulator.model.goodput import Application, BatchSize, Goodput, Ring, packed, ring_of
+from simulator.model.goodput import Application, Goodput, Ring, packed, ring_of
 
 KEPT = 10_000
 """Fits, and choices, that are kept for other jobs."""

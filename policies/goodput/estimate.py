@@ -20,8 +20,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from simulator.model.batch_size import BatchSize
 from simulator.model.cluster import FloatArray, IntArray
-from simulator.model.goodput import Application, BatchSize
+from simulator.model.goodput import Application
 
 Limits = tuple[IntArray, IntArray]
 """Smallest and largest local batch sizes."""

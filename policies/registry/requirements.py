@@ -16,9 +16,6 @@ import numpy as np
 
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster
-from simulator.model.goodput import Goodput
-from simulator.model.performance import FixedDuration, Sensitivity, SpeedupCurve, TimeTable
-from simulator.model.sensitive_table import SensitiveTable
 from simulator.model.workload import ELASTIC, Workload
 
 
@@ -95,7 +92,7 @@ def _pool(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
 
 def _curves(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """Speed-up curves."""
-    if isinstance(workload.performance, SpeedupCurve):
+    if "curves" in workload.performance.offers:
         return None
     fixed = bool((workload.num_gpus != ELASTIC).any())
     keys = _with_models(workload, CURVE) if fixed else (CURVE,)
@@ -104,32 +101,34 @@ def _curves(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
 
 def _elastic(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """Times on several numbers of GPUs."""
-    if isinstance(workload.performance, FixedDuration | Sensitivity):
+    if "fixed-demand" in workload.performance.offers:
         return MissingRequirement("the jobs have a fixed demand", _with_models(workload, SPEEDUP))
-    if isinstance(workload.performance, Goodput):
+    if "elastic" in workload.performance.offers:
+        return None
+    if "goodput" in workload.performance.offers:
         return MissingRequirement("the jobs have tables of goodput, no times", (SPEEDUP,))
-    return None
+    return MissingRequirement("the jobs have no times on several numbers of GPUs", (SPEEDUP,))
 
 
 def _speeds(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """Tables of goodput, or times, from one GPU on."""
-    if isinstance(workload.performance, Goodput):
+    if "goodput" in workload.performance.offers:
         return None
     return _elastic(workload, cluster) or _from_one_gpu(workload, cluster)
 
 
 def _stated_demand(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """A fixed number of GPUs, or one that the users of tables of goodput ask for."""
-    return None if isinstance(workload.performance, Goodput) else _fixed_demand(workload, cluster)
+    return None if "goodput" in workload.performance.offers else _fixed_demand(workload, cluster)
 
 
 def _fixed_demand(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """A fixed number of GPUs for every job."""
-    if isinstance(workload.performance, FixedDuration | Sensitivity):
+    if "fixed-demand" in workload.performance.offers:
         return None
-    if isinstance(workload.performance, Goodput):
+    if "goodput" in workload.performance.offers:
         return MissingRequirement("the jobs have tables of goodput, no one duration", (STATED,))
-    if isinstance(workload.performance, TimeTable):
+    if "time-table" in workload.performance.offers:
         if len(cluster.node_types) == 1 and not cluster.is_pool:
             return MissingRequirement("the jobs have no fixed number of GPUs", (DEMAND,))
         return MissingRequirement(
@@ -155,11 +154,11 @@ def _from_one_gpu(workload: Workload, cluster: Cluster) -> MissingRequirement | 
 
 def _time_shared(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """Jobs of fixed demand that may share GPUs in time."""
-    if not isinstance(workload.performance, FixedDuration):
+    if "one-duration" not in workload.performance.offers:
         return MissingRequirement(
             "the jobs have no fixed demand with one duration, as sharing in time needs it"
         )
-    if not workload.performance.time_shared:
+    if "time-shared" not in workload.performance.offers:
         return MissingRequirement(
             "the jobs do not share GPUs in time (simulator.workloads.reshaping.time_shared makes them)"
         )
@@ -194,7 +193,7 @@ def _one_node(workload: Workload, cluster: Cluster) -> MissingRequirement | None
             f"job {workload.job_id[several[0]]!r} asks for {workload.num_nodes[several[0]]} nodes, and the "
             "policy places a job on one node"
         )
-    if cluster.is_pool or not isinstance(workload.performance, FixedDuration | Sensitivity):
+    if cluster.is_pool or "fixed-demand" not in workload.performance.offers:
         return None
     most = cluster.max_gpus_per_node
     larger = np.flatnonzero(workload.num_gpus > most)
@@ -282,7 +281,7 @@ def _prices(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
 
 def _sensitive(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """CPUs and memory that matter."""
-    if isinstance(workload.performance, Sensitivity):
+    if "sensitivity" in workload.performance.offers:
         return None
     stated = np.isfinite(workload.num_cpus) | np.isfinite(workload.memory_gb)
     if stated.any() and cluster.limited_resources:
@@ -301,14 +300,14 @@ def _sensitive(workload: Workload, cluster: Cluster) -> MissingRequirement | Non
 
 def _sensitive_widths(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
     """Elastic jobs whose rates depend on CPUs and memory."""
-    if isinstance(workload.performance, SensitiveTable):
+    if "elastic-sensitivity" in workload.performance.offers:
         return None
     if len(cluster.limited_resources) < 2:
         return MissingRequirement(
             "the nodes have no CPUs and memory to give out (keys cpus_per_node and memory_gb_per_node)"
         )
     keys = _with_models(workload, 'sensitivity = "synergy"')
-    if not isinstance(workload.performance, TimeTable):
+    if "time-table" not in workload.performance.offers:
         keys = (*keys[:-1], SPEEDUP, keys[-1])
     return MissingRequirement("rates of elastic jobs do not depend on CPUs and memory", keys)
 
@@ -321,15 +320,12 @@ def _one_type(workload: Workload, cluster: Cluster) -> MissingRequirement | None
 
 
 def _types_known(workload: Workload, cluster: Cluster) -> MissingRequirement | None:
-    """Servers of one type, or tables of goodput for each type."""
-    performance = workload.performance
-    if isinstance(performance, Goodput) and performance.on_other_types:
-        try:
-            performance.check_types(cluster)
-        except InputError as error:
-            return MissingRequirement(str(error))
-        return None
-    return _one_type(workload, cluster)
+    """Servers of one type, or times on each type."""
+    try:
+        workload.performance.check_types(cluster)
+    except InputError as error:
+        return MissingRequirement(str(error))
+    return None if "types" in workload.performance.offers else _one_type(workload, cluster)
 
 
 def _arrivals(workload: Workload, cluster: Cluster) -> MissingRequirement | None:

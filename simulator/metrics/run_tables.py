@@ -21,7 +21,7 @@ from simulator.metrics.decision_table import (
 from simulator.metrics.job_table import JOBS
 from simulator.metrics.schedule_table import CONFIGURATIONS, SCHEDULE, Configured, Names, Shares
 from simulator.metrics.timeline import TIMELINE, timeline
-from simulator.model.goodput import BatchSize
+from simulator.model.batch_size import BatchSize
 from simulator.schema import RunTable
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from simulator.model.batch_size import BatchSize
 from simulator.model.cluster import Cluster
-from simulator.model.goodput import BatchSize
 from simulator.model.workload import Workload
 from simulator.schema import Derived, Schema, Values, arrow_array
 

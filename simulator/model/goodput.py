@@ -28,6 +28,7 @@ import numpy as np
 
 from simulator.arguments import checked, short
 from simulator.errors import InputError
+from simulator.model.batch_size import BatchSize
 from simulator.model.cluster import Cluster, FloatArray, IntArray
 from simulator.model.contract import Placement
 from simulator.model.performance import JobTimes, check_asked, freeze, no_times
@@ -39,19 +40,6 @@ LOCAL_SLACK = 1e-8
 """Slack of divisions that are rounded up."""
 FLAT, HULL_SLACK = 1e-9, 1e-6
 """Slope of a half-space that does not bound the local batch size, and rounding of its bounds."""
-
-
-class BatchSize(NamedTuple):
-    """A job's configuration beside its GPUs.
-
-    Attributes
-    ----------
-    local : samples that a GPU takes in one pass.
-    accumulation : passes whose gradients are added up before the one that synchronises.
-    """
-
-    local: int
-    accumulation: int = 0
 
 
 class StepTime(NamedTuple):
@@ -376,6 +364,11 @@ class Goodput(JobTimes):
             self._kinds.append((app, int(batch)))
         if self.on_other_types:
             self._check_applications()
+
+    @property
+    def offers(self) -> frozenset[str]:
+        """Tables of goodput, of each node type where there are several."""
+        return frozenset({"goodput", "types"} if self.on_other_types else {"goodput"})
 
     @property
     def job_columns(self) -> tuple[str, ...]:

@@ -52,6 +52,25 @@ class Performance:
     shortest_s: FloatArray | None = None
 
     @property
+    def offers(self) -> frozenset[str]:
+        """Terms of what it knows, which requirements of policies ask for; a model of one's own may have more.
+
+        fixed-demand : a number of GPUs for each job, and its time on them (`fixed_s`).
+        one-duration : that time is the same with any CPUs and memory beside the GPUs.
+        time-shared : jobs of fixed demand may hold a part of their GPUs for that part of the time.
+        elastic : times on several numbers of GPUs.
+        time-table : these are tables of times, of which one number of GPUs can be chosen for each job.
+        curves : speed-up curves over a real number of GPUs.
+        goodput : tables of goodput; jobs choose their batch size.
+        types : what it knows differs between node types (`check_types`).
+        sensitivity, elastic-sensitivity : rates depend on CPUs and memory, of jobs of fixed demand, of elastic ones.
+        """
+        return frozenset({"elastic"} if self.fixed_s is None else {"fixed-demand"})
+
+    def check_types(self, cluster: Cluster) -> None:
+        """Raises InputError: it differs between node types, and these are others."""
+
+    @property
     def job_columns(self) -> tuple[str, ...]:
         """Attributes of which policies see the rows of the jobs so far (`simulator.model.so_far`)."""
         return ("num_gpus", "fixed_s", "slowest_s", "shortest_s")
@@ -207,6 +226,11 @@ class FixedDuration(_FixedDemand):
 
     time_shared: bool = False
 
+    @property
+    def offers(self) -> frozenset[str]:
+        """A fixed demand with one duration, which may be shared in time."""
+        return super().offers | {"one-duration"} | ({"time-shared"} if self.time_shared else set())
+
     def time_s(self, job: int, node_type: int, gpus: float, cpus: float, memory_gb: float) -> float:
         """Seconds; infinite with any other number of GPUs than the job's own, unless time-shared."""
         own = self.num_gpus.item(job)
@@ -262,6 +286,11 @@ class TimeTable(JobTimes):
     times_s: FloatArray
     num_gpus: IntArray | None = field(default=None, kw_only=True)
 
+    @property
+    def offers(self) -> frozenset[str]:
+        """Times on several numbers of GPUs, in a table."""
+        return super().offers | {"time-table"}
+
     def __post_init__(self) -> None:
         check_asked(self)
         if np.ndim(self.times_s) != 3:
@@ -311,6 +340,11 @@ class SpeedupCurve(JobTimes):
     curve_of: IntArray
     curves: Sequence[Callable[[float], float]]
     long_run: tuple[tuple[float, float], ...] | None = None
+
+    @property
+    def offers(self) -> frozenset[str]:
+        """Times on any number of GPUs, by curves."""
+        return super().offers | {"curves"}
 
     def __post_init__(self) -> None:
         _check_durations(self.duration_s)
@@ -449,6 +483,11 @@ class Sensitivity(_FixedDemand):
         super().__post_init__()
         freeze(self, duration_s=np.float64, matrix_of=np.int64)
         _check_index("matrix_of", self.matrix_of, len(self.matrices))
+
+    @property
+    def offers(self) -> frozenset[str]:
+        """A fixed demand, and what CPUs and memory change."""
+        return super().offers | {"sensitivity"}
 
     def matrix(self, job: int, node_type: int = 0) -> SensitivityMatrix:
         """The matrix of a job on a node type."""

@@ -53,6 +53,11 @@ class SensitiveTable(TimeTable):
         matrix_of.flags.writeable = False
         object.__setattr__(self, "matrix_of", matrix_of)
 
+    @property
+    def offers(self) -> frozenset[str]:
+        """A table of times, and what CPUs and memory change of them."""
+        return super().offers | {"elastic-sensitivity"}
+
     def matrix(self, job: int, node_type: int) -> SensitivityMatrix:
         """The matrix of a job on a node type."""
         return self.matrices[self.matrix_of.item(job, node_type)]

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies import make_policy, waiting
+from policies import make_policy
+from policies.queues import waiting
 from policies.queues.free_capacity import FreeCapacity
 from policies.queues.running import RunningJobs
 from policies.queues.waiting import WaitingArray

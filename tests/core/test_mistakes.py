@@ -8,7 +8,8 @@ from importlib.metadata import EntryPoint
 import numpy as np
 import pytest
 
-from policies import make_policy, registry
+from policies import make_policy
+from policies.registry import making
 from simulator import (
     NO_CHANGE,
     Cluster,
@@ -153,16 +154,16 @@ def plugged(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Register an object of this file as the policy ``mine``."""
 
     def plug(attribute: str) -> None:
-        entry = EntryPoint("mine", f"here:{attribute}", registry.ENTRY_POINTS)
+        entry = EntryPoint("mine", f"here:{attribute}", making.ENTRY_POINTS)
         monkeypatch.setattr(EntryPoint, "load", lambda self: globals()[attribute])
-        monkeypatch.setattr(registry, "installed", lambda group: [entry])
+        monkeypatch.setattr(making, "installed", lambda group: [entry])
 
     return plug
 
 
 def test_a_plain_function_is_a_policy(plugged):
     plugged("plain")
-    info = registry.describe("mine")
+    info = making.describe("mine")
     assert (info.summary, info.options) == ("The first job on the first node.", {"gpus": 1})
     result = run(jobs(2), ONE, "mine")
     assert (result.policy, result.completion_s.tolist()) == ("mine", [1, 2])
