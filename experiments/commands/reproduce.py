@@ -43,13 +43,45 @@ def reproduce(
             "their numbers with those that are kept.",
         ),
     ] = None,
+    figure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N",
+            help="Of one page: draw this figure alone, a number or a name, from its own runs, into --out "
+            "(out/PAGE-FIGURE).",
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="With --figure: another value of a key of its runs' scenarios, e.g. cluster.num_nodes=8. Can be given "
+            "more than once.",
+        ),
+    ] = None,
 ) -> None:
     """Every figure and claim of the papers, with a report; goes on where it was stopped.
 
     Example: schedlab reproduce hierarchical --scale quick
+
+    Example: schedlab reproduce synergy --figure 9 --set cluster.num_nodes=8
     """
     from experiments.papers import reproduce as pages
 
+    if settings and figure is None:
+        raise InputError("--set: was given without --figure, expected both")
+    if figure is not None:
+        from experiments.papers.one_figure import draw_figure
+
+        for name, value in {"from": kept, "again": again}.items():
+            if value is not None:
+                raise InputError(f"--{name}: was given with --figure, expected one of them")
+        raise typer.Exit(
+            draw_figure(
+                papers or [], figure, scale=scale, settings=settings or [], workers=workers, out=out
+            )
+        )
     if again is not None:
         from experiments.papers.again import make_again
 

@@ -63,7 +63,7 @@ def reproduce(
     from experiments.sweep.runner import exit_code, run_tasks
     from experiments.sweep.store import Store
 
-    tasks = dict(sorted(_tasks(names, scale).items(), key=lambda page: _cost_s(page[1])))
+    tasks = dict(sorted(tasks_of(names, scale).items(), key=lambda page: _cost_s(page[1])))
     folder = out or Path("results") / scale
     count = workers or os.cpu_count() or 1
     # The page for a class goes with the queueing laboratory.
@@ -96,7 +96,8 @@ def reproduce(
     return exit_code(work)
 
 
-def _tasks(names: Sequence[str], scale: str) -> dict[Paper, list[Task]]:
+def tasks_of(names: Sequence[str], scale: str) -> dict[Paper, list[Task]]:
+    """The runs of pages at a scale; raises InputError at an unknown name or scale."""
     if scale not in get_args(Scale):
         raise InputError(f"--scale: got {scale!r}, expected one of {', '.join(get_args(Scale))}")
     return {paper: load(paper).tasks(cast(Scale, scale)) for paper in chosen_papers(names)}
@@ -216,7 +217,7 @@ def kept_pages(names: Sequence[str], scale: str, kept: Path) -> list[tuple[Page,
     from experiments.report.kept import kept_results
     from experiments.report.site import read_pages
 
-    chosen = _tasks(names, scale)
+    chosen = tasks_of(names, scale)
     pages = read_pages(kept, chosen)
     if without := [paper.name for paper in chosen if paper not in {page.paper for page in pages}]:
         raise InputError(f"--from: got {kept}, which has no page of {', '.join(without)}")

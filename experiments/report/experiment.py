@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from experiments.sweep.task import Task
 
 T = TypeVar("T")
+LETTERS_PER_INCH = 11
+"""Of the line above a picture."""
+
 Rows = Callable[[Results], Iterable[Claim]]
 
 
@@ -224,25 +228,46 @@ class Experiment:
             figure
             for one in self.registered
             for figure in _as_far_as_runs_go(
-                self._drawn(one, results, folder), f"figure {one.name}", left_out
+                self.drawn(one, results, folder), f"figure {one.name}", left_out
             )
         ]
 
-    def _drawn(self, figure: Registered, results: Results, folder: Path) -> Iterator[Figure]:
+    def drawn(
+        self,
+        figure: Registered,
+        results: Results,
+        folder: Path,
+        note: Callable[[], str] = str,
+        options: str = "",
+    ) -> Iterator[Figure]:
+        """Draw one figure into ``folder``.
+
+        Parameters
+        ----------
+        note : says, when its runs were read, by what it differs from the page's figure: a clause for the title, and after a
+            semicolon more for its caption and above the picture; empty: by nothing.
+        options : of the command that draws it, behind the page and the scale.
+        """
         noting = results.noting()
         drawn = figure.draw(noting, **figure.options)
         film = None
         if drawn.film is not None:
             film = folder / f"{figure.name}_replay.html"
             drawn.film(film)
+        title, caption = (text.format(**drawn.words) for text in (figure.title, figure.caption))
+        if told := note():
+            title, caption = f"{title} ({told.partition(';')[0]})", f"{told}. {caption}"
+            if drawn.drawing is not None:
+                across = int(LETTERS_PER_INCH * drawn.drawing.get_figwidth())
+                drawn.drawing.suptitle(textwrap.fill(told, across), parse_math=False)
         saved = save_figure(
             folder,
             figure.name,
-            figure.title.format(**drawn.words),
-            figure.caption.format(**drawn.words),
+            title,
+            caption,
             drawn.drawing,
             drawn.data,
-            command=f"schedlab reproduce {self.paper.name} --scale {results.scale or 'quick'}",
+            command=f"schedlab reproduce {self.paper.name} --scale {results.scale or 'quick'}{options}",
             seeds=noting.seeds_read,
         )
         yield dataclasses.replace(saved, replay=film)

@@ -44,6 +44,7 @@ class Results:
     scale : "quick" or "paper", for an experiment that wants to know.
     tables : what functions under `kept` made before, by name; then they are not called. None: they
         are, and what they make is collected in ``tables``.
+    make : makes runs in the store when they are asked for; None: those that are there are all.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Results:
         tasks: Sequence[Task],
         scale: str = "",
         tables: Mapping[str, DataFrame] | None = None,
+        make: Callable[[Sequence[Task]], None] | None = None,
     ) -> None:
         self._store = store
         self.scale = scale
@@ -59,11 +61,21 @@ class Results:
         self._made_before = tables is not None
         self._runs = [(task, store.run(task.key)) for task in tasks]
         self._read: set[int] = set()
+        self._make = make
 
     @property
     def tasks(self) -> list[Task]:
         """The tasks whose run is finished."""
-        return [task for task, run in self._runs if run is not None and run.status == "done"]
+        return [task for task, _ in self._done()]
+
+    def _done(self) -> list[tuple[Task, Run]]:
+        """The finished runs, after those that are not there have been made where `make` says how."""
+        if self._make is not None and (
+            lacking := [task for task, run in self._runs if run is None]
+        ):
+            self._make(lacking)
+            self._runs = [(task, run or self._store.run(task.key)) for task, run in self._runs]
+        return [(task, run) for task, run in self._runs if run is not None and run.status == "done"]
 
     @property
     def missing(self) -> list[Task]:
@@ -79,6 +91,7 @@ class Results:
         """The part of these results with this task function (its bare name) and these labels."""
         part = Results(self._store, [], self.scale)
         part._read, part.tables, part._made_before = self._read, self.tables, self._made_before
+        part._make = self._make
         part._runs = [
             (task, run)
             for task, run in self._runs
@@ -123,8 +136,7 @@ class Results:
         return pd.DataFrame(
             [
                 {**task.columns(), **run.scalars, **task.columns(), "run_cpu_s": run.cpu_s}
-                for task, run in self._runs
-                if run is not None and run.status == "done"
+                for task, run in self._done()
             ]
         )
 
@@ -136,8 +148,8 @@ class Results:
         import pandas as pd
 
         parts = []
-        for task, run in self._runs:
-            if run is not None and run.status == "done" and name in run.tables:
+        for task, run in self._done():
+            if name in run.tables:
                 self._note(task)
                 part = self._store.table(task.key, name)
                 labels = {k: v for k, v in task.columns().items() if k not in part.columns}
