@@ -168,7 +168,7 @@ class Trace(Selected, Modelled, Redrawn):
             rest &= ~rows
         jobs = np.flatnonzero(kept)
         if not len(jobs):
-            told_of = ", ".join(f"{count} {what}" for what, count in counts.items())
+            told_of = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
             raise InputError(
                 f"{self.path}: no {self.a_job} that ran on a GPU, expected one at least: {told_of}"
             )

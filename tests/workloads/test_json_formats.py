@@ -91,6 +91,7 @@ def test_batch_jobs(tmp_path: Path) -> None:
     np.testing.assert_array_equal(made.requested_s, [900, np.nan])
     assert (made.user, made.vc) == (("team", "team"), ("q", "team"))
     assert told(made) == [
+        "1 items of kinds that are not read: Pod 1",
         "1 jobs never started, left out (the first in entry 4)",
         "1 jobs still run, left out (the first in entry 5)",
         "1 jobs hold no GPU, left out (the first in entry 3)",
@@ -121,7 +122,7 @@ def test_workloads_of_kueue(tmp_path: Path) -> None:
     owned["of-ray"]["metadata"]["ownerReferences"] = [{"kind": "RayJob", "name": "j"}]
     made = read(tmp_path, "kubernetes", {"kind": "List", "items": [workload, job, *owned.values()]})
     assert (made.job_id, seconds(made)) == (("team/w", "team/j", "team/of-ray"), [120, 7, 180])
-    assert told(made) == ["1 Kueue workloads beside the jobs that they are of"]
+    assert told(made) == ["1 Kueue workloads, or parts, beside the jobs that they are of"]
 
 
 def test_jobs_of_volcano(tmp_path: Path) -> None:
@@ -136,10 +137,152 @@ def test_jobs_of_volcano(tmp_path: Path) -> None:
     assert (made.num_gpus.tolist(), seconds(made), made.vc) == ([16], [3600], ("research",))
 
 
+def times(start: str, end: str) -> dict[str, Any]:
+    return {"startTime": at(start), "completionTime": at(end)}
+
+
+KINDS = {
+    "PyTorchJob": (
+        {"pytorchReplicaSpecs": {"Master": {"template": asking("8")},
+                                 "Worker": {"replicas": 3, "template": asking("8")}}},
+        32,
+    ),
+    "MPIJob": (
+        {"mpiReplicaSpecs": {"Launcher": {"replicas": 1, "template": asking(None)},
+                             "Worker": {"replicas": 2, "template": asking("4")}}},
+        8,
+    ),
+    "RayJob": (
+        {"rayClusterSpec": {"headGroupSpec": {"template": asking("1")},
+                            "workerGroupSpecs": [{"replicas": 2, "template": asking("2")}]}},
+        5,
+    ),
+    "JobSet": (
+        {"replicatedJobs": [
+            {"replicas": 2, "template": {"spec": {"parallelism": 3, "template": asking("1")}}},
+            {"template": {"spec": {"template": asking("2")}}}]},
+        8,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_jobs_of_other_kinds_have_the_gpus_of_their_pods(tmp_path: Path, kind: str) -> None:
+    """Parts of one, and its workload in Kueue, are it; what is in no list of kinds is counted."""
+    spec, gpus = KINDS[kind]
+    owner = [{"kind": kind, "name": "big"}]
+    end = "endTime" if kind == "RayJob" else "completionTime"
+    ended = {"startTime": at("10:00:00"), end: at("11:00:00")}
+    items = [
+        item("big", spec, ended) | {"kind": kind},
+        item(
+            "part", {"template": asking("1")}, times("10:00:00", "11:00:00"), ownerReferences=owner
+        ),
+        {"kind": "Service", "metadata": {"name": "s"}},
+        {"kind": "Service", "metadata": {"name": "t"}},
+        {"kind": "Event", "metadata": {"name": "e"}},
+    ]
+    made = read(tmp_path, "kubernetes", {"kind": "List", "items": items})
+    assert (made.job_id, made.num_gpus.tolist(), seconds(made)) == (("team/big",), [gpus], [3600])
+    assert told(made) == [
+        "3 items of kinds that are not read: Service 2, Event 1",
+        "1 Kueue workloads, or parts, beside the jobs that they are of",
+    ]
+
+
+def test_parts_of_a_job_without_a_start_are_jobs(tmp_path: Path) -> None:
+    """A JobSet tells no start; its jobs do."""
+    spec, _ = KINDS["JobSet"]
+    owner = [{"kind": "JobSet", "name": "set"}]
+    items = [
+        item("set", spec, conditions(Completed="11:00:00")) | {"kind": "JobSet"},
+        item(
+            "part", {"template": asking("1")}, times("10:00:00", "11:00:00"), ownerReferences=owner
+        ),
+    ]
+    made = read(tmp_path, "kubernetes", {"kind": "List", "items": items})
+    assert made.job_id == ("team/part",)
+
+
+@pytest.mark.parametrize(
+    ("admitted", "gpus"),
+    [
+        ([{"name": "main", "count": 2}], 4),
+        ([{"name": "main"}], 8),
+        ([{"name": "other", "count": 1}], 8),
+        ([], 8),
+    ],
+)
+def test_admitted_pods_count_not_those_asked_for(
+    tmp_path: Path, admitted: list[Any], gpus: int
+) -> None:
+    spec = {"podSets": [{"name": "main", "count": 4, "minCount": 2, "template": asking("2")}]}
+    status = conditions(Admitted="10:00:00", Finished="10:02:00")
+    status["admission"] = {"podSetAssignments": admitted}
+    made = read(tmp_path, "kubernetes", item("w", spec, status) | {"kind": "Workload"})
+    assert made.num_gpus.tolist() == [gpus]
+
+
+def history(*phases: tuple[str, str]) -> list[dict[str, str]]:
+    return [{"status": name, "lastTransitionTime": at(clock)} for name, clock in phases]
+
+
+@pytest.mark.parametrize(
+    ("phase", "ended_s"),
+    [("Running", None), ("Restarting", None), ("Aborted", 31 * 60), ("Completed", 65 * 60)],
+)
+def test_an_earlier_end_of_volcano_counts_only_in_a_phase_that_is_one(
+    tmp_path: Path, phase: str, ended_s: float | None
+) -> None:
+    """The job was stopped at 10:31, and goes on; or it has ended."""
+    changes = history(("Running", "10:00:00"), ("Aborted", "10:31:00"))
+    last = {"phase": phase, "lastTransitionTime": at("11:05:00")}
+    changes = changes if phase != "Completed" else changes[:1]
+    spec = {"tasks": [{"replicas": 2, "template": asking("2")}]}
+    runs = item("v", spec, {"state": last, "conditions": changes})
+    other = item("j", {"template": asking("1")}, times("10:00:00", "10:00:07"))
+    made = read(tmp_path, "kubernetes", {"kind": "List", "items": [runs, other]})
+    assert seconds(made) == ([7] if ended_s is None else [ended_s, 7])
+
+
+@pytest.mark.parametrize(
+    ("before", "gpus"),
+    [
+        ([("4", None)], 4),  # more than the containers together
+        ([("1", None)], 2),
+        ([("1", "Always")], 3),  # stays beside them
+        ([("1", "Always"), ("4", None)], 5),
+        ([("4", None), ("1", "Always")], 4),
+    ],
+)
+def test_containers_of_the_start_count_by_the_rule_of_kubernetes(
+    tmp_path: Path, before: list[Any], gpus: int
+) -> None:
+    template = asking("2")
+    template["spec"]["initContainers"] = [
+        {"name": "i", "resources": {"limits": {"nvidia.com/gpu": n}}, "restartPolicy": policy}
+        for n, policy in before
+    ]
+    made = read(
+        tmp_path, "kubernetes", item("a", {"template": template}, times("10:00:00", "10:01:00"))
+    )
+    assert made.num_gpus.tolist() == [gpus]
+
+
+def test_slices_of_kubernetes_are_their_part_of_a_gpu(tmp_path: Path) -> None:
+    template = asking(None)
+    template["spec"]["containers"][0]["resources"]["limits"] = {"nvidia.com/mig-2g.10gb": "1"}
+    made = read(
+        tmp_path, "kubernetes", item("a", {"template": template}, times("10:00:00", "10:01:00"))
+    )
+    assert made.record is not None
+    assert made.record.num_gpus.tolist() == pytest.approx([2 / 7])
+
+
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        (('"4"', '"four"'), "entry 1: gpus is '1 x four', expected a whole number >= 0"),
+        (('"4"', '"four"'), "entry 1: gpus is '1 x four', expected a number >= 0"),
         (("10:10:00", "09:10:00"), "entry 1: end is .*expected a time not before the start"),
         (('"Job"', '"Pod"'), "no list of jobs, expected the output of kubectl get jobs -o json"),
     ],

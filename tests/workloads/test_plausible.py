@@ -16,6 +16,7 @@ from simulator.workloads.registry import read_jobs, table_for
 from simulator.workloads.slurm import SlurmJobs
 from simulator.workloads.slurm_text import gpu_type_of, gpu_types_in, gpus_of
 from simulator.workloads.table import Setting
+from tests.errors import input_error
 
 FACTS = Path(os.environ.get("SCHEDLAB_FACTS") or "/nonexistent")
 
@@ -313,6 +314,8 @@ CASES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     "34": ({}, {"job_id": ("1", "3"), "makespan_s": 7300}),
     "35": ({"columns": {"num_gpus": "num_gpus_alloc"}}, {"requested_s": [7200, 3600, 86_400]}),
     "36": ({}, {"duration_s": [3600, 7200]}),
+    "37": ({}, {"gpus": [2], "duration_s": [3600]}),
+    "38": ({}, {"gpus": [1, 32], "duration_s": [3600, 3600]}),
     "40": ({}, {"gpus": [8, 8], "duration_s": [8 * 3600, 3600]}),
     "41": ({}, {"held": [1 / 7, 1 / 7, 1]}),
     "42": (
@@ -344,6 +347,12 @@ def test_a_case_gives_what_it_should(case):
             assert found[name] == value
         else:
             np.testing.assert_allclose(found[name], value)
+
+
+@pytest.mark.skipif(not FACTS.is_dir(), reason="SCHEDLAB_FACTS names no folder of collected cases")
+def test_the_job_of_case_39_still_runs():
+    with input_error("1 jobs still run, left out"):
+        read_jobs(next((FACTS / "cases" / "39").iterdir()))
 
 
 LOGS = {
