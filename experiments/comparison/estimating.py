@@ -12,6 +12,7 @@ import numpy.typing as npt
 from experiments.comparison.metrics import metric_of
 from experiments.sweep.summary import estimate_of, row_of
 from simulator.model.ranks import levelled
+from simulator.model.ranks import ranks as places
 from simulator.statistics import RESAMPLES, Estimate, bootstrap_interval, differences
 
 if TYPE_CHECKING:
@@ -149,11 +150,12 @@ def ranked(values: pd.DataFrame, of_file: bool = False) -> Iterator[dict[str, An
     """``policy``, ``rank``, ``lower`` and ``upper`` of each column of values, of which the least is the best."""
     x = values.to_numpy(dtype=float)
     own = _ranked(x[:1] if of_file else x.mean(axis=0, keepdims=True))[0]
-    again = _ranked(x[1:] if of_file else _resampled(x))
-    low, high = np.quantile(again, [0.025, 0.975], axis=0, method="inverted_cdf")
+    low = high = np.full(len(own), math.nan)
+    if len(x) > 1:
+        again = _ranked(x[1:] if of_file else _resampled(x))
+        low, high = np.quantile(again, [0.025, 0.975], axis=0, method="inverted_cdf")
     for place, name in enumerate(values):
-        ends = (low[place], high[place]) if len(x) > 1 else (math.nan, math.nan)
-        yield {"policy": name, "rank": own[place], "lower": ends[0], "upper": ends[1]}
+        yield {"policy": name, "rank": own[place], "lower": low[place], "upper": high[place]}
 
 
 def values_of(part: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -174,7 +176,7 @@ def _ranked(x: Floats) -> Floats:
     """Ranks within each row, equals by their mean."""
     from scipy.stats import rankdata
 
-    found: Floats = rankdata([same(row) for row in x], axis=1)
+    found: Floats = rankdata([places(row) for row in np.round(x, 9)], axis=1)
     return found
 
 

@@ -28,7 +28,7 @@ CLUSTERS = {
 
 
 @pytest.mark.parametrize("cluster", CLUSTERS.values(), ids=CLUSTERS)
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_it_lies_between_the_bounds_and_foresight(cluster, seed):
     workload = jobs(seed, 10, 20.0, gap_s=300.0)
     plan = clairvoyant(workload, cluster, 150)

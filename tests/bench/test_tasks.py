@@ -24,7 +24,11 @@ from tests.command import ROOT, done, refused, schedlab
 from tests.errors import input_error
 
 OPEN = [name for name, each in task.tasks().items() if not each.trace_sha256]
-LONG = ("fractions-v1", "hpc-v1", "llm-v1", "philly-v1", "synergy-v1")
+FEWER = {"cost-v1": "workload.jobs_per_node=3", "fractions-v1": "workload.num_jobs=150"}
+"""Of the task's jobs, enough to look at a schedule of theirs; other tasks have `FEW`."""
+FEW = "workload.num_jobs=60"
+SOON = [("fractions-v1", "s"), *((n, s) for n in OPEN if n != "fractions-v1" for s in "sml")]
+"""Jobs of tasks that are drawn in a second."""
 
 
 def jct_s(name, policy):
@@ -38,22 +42,47 @@ def rows_of(path, **wanted):
     return table[(table[[*wanted]] == pd.Series(wanted)).all(axis=1)]
 
 
-@pytest.mark.parametrize("name", OPEN)
-def test_a_task_is_as_it_was_frozen(name):
-    for size in task.task_of(name).sizes:
-        assert list(task.changed(name, size, task.scenario_of_task(name, size))) == []
-        assert task.locked()[f"{name} {size}"]
+@pytest.fixture
+def fewer_jobs(monkeypatch):
+    """All tasks with less to simulate, frozen by nobody."""
+
+    def smaller(name, own):
+        size = own.sizes["s"]
+        fewer = size.model_copy(update={"set": [*size.set, FEWER.get(name, FEW)]})
+        return own.model_copy(update={"sizes": {"s": fewer}})
+
+    made = {name: smaller(name, own) for name, own in task.tasks().items()}
+    monkeypatch.setattr(task, "tasks", lambda: made)
+
+
+def unmarked(cases, fast):
+    """The cases, all but some of them marked as slow."""
+    return [c if c in fast else pytest.param(c, marks=pytest.mark.slow) for c in cases]
 
 
 @pytest.mark.parametrize(
-    "name", [n if n != "mixed-v1" else pytest.param(n, marks=pytest.mark.slow) for n in COPIES]
+    "name_and_size", unmarked([(name, size) for name in OPEN for size in "sml"], SOON), ids="-".join
 )
+def test_a_task_is_as_it_was_frozen(name_and_size):
+    name, size = name_and_size
+    assert list(task.changed(name, size, task.scenario_of_task(name, size))) == []
+    assert task.locked()[f"{name} {size}"]
+
+
+def test_all_sizes_are_frozen():
+    assert {tuple(task.task_of(name).sizes) for name in OPEN} == {("s", "m", "l")}
+
+
+@pytest.mark.parametrize("name", unmarked(COPIES, ["elasticflow-v1", "shockwave-v1"]))
 def test_a_task_whose_jobs_are_not_shipped_is_as_it_was_frozen(name):
     assert list(task.changed(name, "s", task.scenario_of_task(name, "s", copy_of_task(name)))) == []
     assert task.locked()[f"{name} s"]
 
 
-@pytest.mark.parametrize("name", ["elasticflow-v1", "gavel-v1", "shockwave-v1"])
+@pytest.mark.parametrize(
+    "name",
+    unmarked(["elasticflow-v1", "gavel-v1", "shockwave-v1"], ["elasticflow-v1", "shockwave-v1"]),
+)
 def test_a_schedule_of_a_task_whose_jobs_are_not_shipped(name, tmp_path):
     trace, own = copy_of_task(name), task.task_of(name).policies[0]
     found = running.check_folder(
@@ -63,11 +92,19 @@ def test_a_schedule_of_a_task_whose_jobs_are_not_shipped(name, tmp_path):
     assert found.metrics.keys() >= {*task.task_of(name).rank}
 
 
-@pytest.mark.parametrize(
-    "name", [n if n not in LONG else pytest.param(n, marks=pytest.mark.slow) for n in OPEN]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OPEN)
 def test_baselines_that_know_more_are_marked(name):
     """All others decide the same when the jobs to come are drawn anew."""
+    check_marks(name)
+
+
+@pytest.mark.usefixtures("fewer_jobs")
+def test_baselines_on_few_jobs_know_no_more():
+    check_marks("cost-v1")
+
+
+def check_marks(name):
     own, scenario = task.task_of(name), task.scenario_of_task(name, "s")
     for policy in own.policies:
         taken, options = parse_policy(policy)
@@ -76,30 +113,33 @@ def test_baselines_that_know_more_are_marked(name):
         assert bool(ahead) == (policy in own.knows), policy
 
 
-def test_every_exact_baseline_gives_the_published_times():
+EXACT = [(name, policy) for name in COPIES for policy in task.task_of(name).exact]
+
+
+@pytest.mark.parametrize(
+    "name_and_policy",
+    unmarked(EXACT, [case for case in EXACT if case[0] != "pollux-v1"]),
+    ids="-".join,
+)
+def test_every_exact_baseline_gives_the_published_times(name_and_policy):
     """Under the task's own rules, not those of a test. What synergy-v1 names is met with other seeds (tests/synergy)."""
-    exact = {(name, policy) for name in COPIES for policy in task.task_of(name).exact}
-    times = rows_of("elasticflow/fig10/edf_job.csv").astype({"job_id": str})
-    elasticflow = dict(zip(times["job_id"], times["end_time"] - times["submit_time"], strict=True))
-    rows = rows_of(
-        "shockwave/jobs.csv", set="tacc_32gpus", kind="simulation", policy="gandiva_fair"
-    )
-    published = {
-        ("elasticflow-v1", "edf-elastic"): elasticflow,
-        ("shockwave-v1", "gandiva-fair"): rows["jct_s"].tolist(),
-    }
-    for policy in ("tiresias", "optimus"):
+    name, policy = name_and_policy
+    if name == "elasticflow-v1":
+        times = rows_of("elasticflow/fig10/edf_job.csv").astype({"job_id": str})
+        took_s = times["end_time"] - times["submit_time"]
+        expected = dict(zip(times["job_id"], took_s, strict=True))
+        assert jct_s(name, policy) == pytest.approx(expected, abs=1e-6)
+        return
+    if name == "shockwave-v1":
+        wanted = {"set": "tacc_32gpus", "kind": "simulation", "policy": "gandiva_fair"}
+        expected = rows_of("shockwave/jobs.csv", **wanted)["jct_s"].tolist()
+    else:
         path = facts() / "pollux" / f"results-jobload__{policy}-1.0__summary.json"
-        published["pollux-v1", policy] = json.loads(path.read_text())["jcts"]["workload-6"]
-    assert published.keys() == exact
-    for (name, policy), expected in published.items():
-        found = jct_s(name, policy)
-        if isinstance(expected, list):
-            assert [*found.values()] == pytest.approx(expected, abs=1e-6), (name, policy)
-        else:
-            assert found == pytest.approx(expected, abs=1e-6), (name, policy)
+        expected = json.loads(path.read_text())["jcts"]["workload-6"]
+    assert [*jct_s(name, policy).values()] == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.usefixtures("fewer_jobs")
 @pytest.mark.parametrize("name", OPEN)
 def test_a_schedule_of_each_task_is_one_with_its_metrics(name, tmp_path):
     """Also where nodes fail and saving takes time: of the last policy of the task, as `bench run` leaves it to be submitted."""
@@ -114,6 +154,9 @@ def test_a_schedule_of_each_task_is_one_with_its_metrics(name, tmp_path):
 def test_schedules_of_the_engine_are_schedules(name):
     """Computed by sums of rows alone, the metrics are those of the run."""
     scenario = read_scenario(ROOT / "examples" / f"{name}.toml")
+    if name == "hierarchical":
+        jobs = scenario.workload.model_copy(update={"jobs_per_node": 2})
+        scenario = scenario.model_copy(update={"workload": jobs})
     result = run(scenario)
     workload, cluster = build(scenario)
     found = check_schedule(

@@ -40,8 +40,9 @@ from tests.core.jobs import elastic, fixed, nodes, run
 from tests.core.written import Folder
 
 common = settings(
-    max_examples=3, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=2, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
+more = settings(common, max_examples=20)
 MODELS = published_rates()[0]
 COMPOSED = (
     "srtf+tune", "las+greedy", "ftf+proportional", "drf+tune",
@@ -264,6 +265,18 @@ def peak(changes: list[tuple[float, float]]) -> float:
 @common
 @given(data=st.data())
 def test_every_policy_with_all_parts_at_random(name, data):
+    check_with_all_parts(name, data)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", POLICIES)
+@more
+@given(data=st.data())
+def test_every_policy_with_all_parts_more_often(name, data):
+    check_with_all_parts(name, data)
+
+
+def check_with_all_parts(name, data):
     def on() -> bool:
         return data.draw(st.booleans())
 
@@ -327,6 +340,18 @@ SLOW = ("milp-centralised-2019", "milp-literal")
 @common
 @given(data=st.data())
 def test_elastic_jobs_with_parts_at_random(name, data):
+    check_elastic_jobs(name, data)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*ELASTIC, *ON_EQUAL_NODES])
+@more
+@given(data=st.data())
+def test_elastic_jobs_with_parts_more_often(name, data):
+    check_elastic_jobs(name, data)
+
+
+def check_elastic_jobs(name, data):
     """Jobs that choose their GPUs, on VMs or equal nodes."""
 
     def on() -> bool:

@@ -11,7 +11,7 @@ from simulator.workloads.poisson import poisson_jobs
 from tests.core.jobs import fixed, nodes
 from tests.core.jobs import run as simulated
 
-JOBS, WARM_UP, REPLICATIONS = 1500, 300, 10
+JOBS, WARM_UP, REPLICATIONS = 1200, 240, 10
 
 
 def run(law: Law, load: float, servers: int, seed: int) -> Result:

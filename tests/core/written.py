@@ -68,14 +68,15 @@ class Folder:
         if fixed is not None:
             assert list(self.shares["node_type"]) == [names[fixed[n]] for n in self.shares["node"]]
         demand = self.jobs.set_index("job_id")["gpus"]
-        for job, own in self.shares.groupby("job_id"):
-            assert own["start_s"].min() >= self._of(job)["arrival_s"] - 1e-9
-            if not self.machines["elastic"]:  # all GPUs at once, once at a time
-                whole = max(1.0, demand[job]) if own["gpus"].max() >= 1 else own["gpus"].max()
-                assert _most(own, own["gpus"]) <= whole * (1 + 1e-9)
-
-    def _of(self, job: str) -> Any:
-        return self.jobs.loc[self.jobs["job_id"] == job].iloc[0]
+        first_s = self.shares.groupby("job_id")["start_s"].min()
+        arrival_s = self.jobs.set_index("job_id")["arrival_s"]
+        assert (first_s >= arrival_s[first_s.index] - 1e-9).all()
+        if self.machines["elastic"]:
+            return
+        for job, own in self.shares.groupby("job_id"):  # all GPUs at once, once at a time
+            gpus = own["gpus"]
+            whole = max(1.0, demand[job]) if gpus.max() >= 1 else gpus.max()
+            assert _most(own, gpus) <= whole * (1 + 1e-9)
 
     def _nobody_on_a_node_that_is_down(self) -> None:
         for share in self.shares.itertuples():

@@ -16,7 +16,7 @@ from experiments.scenario.run import run
 from experiments.scenario.schema import Scenario
 
 WORKLOADS = {"0.5": "workloads-0.5__{}.csv", "1.0": "workloads__{}.csv"}
-FAST = {("0.5", 5), ("1.0", 7)}
+FAST = {("tiresias", "1.0", 7), ("optimus", "0.5", 5)}
 
 
 def folder() -> Path:
@@ -28,7 +28,7 @@ def folder() -> Path:
 
 CASES = [
     pytest.param(
-        policy, load, number, marks=[] if (load, number) in FAST else [pytest.mark.slow],
+        policy, load, number, marks=[] if (policy, load, number) in FAST else [pytest.mark.slow],
         id=f"{policy}-{load}-{number}",
     )
     for policy in ("tiresias", "optimus") for load in WORKLOADS for number in range(1, 9)

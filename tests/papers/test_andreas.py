@@ -21,6 +21,7 @@ from policies import make_policy
 from simulator import InputError
 from simulator.workloads.andreas import AndreasJobs, armida
 from simulator.workloads.table import Setting
+from tests.papers.listed import listed
 
 
 def test_traces_of_a_seed_share_their_first_jobs_so_a_seed_is_one_observation():
@@ -98,23 +99,25 @@ def test_runs_are_functions_of_their_configuration():
     config = {"num_nodes": 10, "scenario": 1, "arrivals": "high", "seed": 2}
     named = {
         str(t.columns()["method"]): t
-        for t in tasks("quick")
+        for t in listed(tasks, "quick")
         if t.function.endswith("run_scenario") and config.items() <= t.columns().items()
     }
     floor = run_floor(config).scalars["floor"]
-    for method in ("randomised-greedy", "fifo-shared"):
-        run = resolve(named[method].function)
-        first, again = (run(dict(named[method].config)) for _ in range(2))
-        assert floor <= first.scalars["total_cost"] == again.scalars["total_cost"]
+    run = resolve(named["fifo-shared"].function)
+    assert floor <= run(dict(named["fifo-shared"].config)).scalars["total_cost"]
+    own = named["randomised-greedy"].config
+    few = {**own, "workload": {**own["workload"], "jobs_per_node": 3}}
+    first, again = (run(dict(few)) for _ in range(2))
+    assert first.scalars["total_cost"] == again.scalars["total_cost"]
     gaps = run_gaps({**config, "samples": 4})
     assert (gaps.tables["gaps"]["same_nodes_gap"] >= 0).all()
-    keys = [task.key for task in tasks("quick")]
+    keys = [task.key for task in listed(tasks, "quick")]
     assert len(set(keys)) == len(keys)
 
 
 def test_files_and_replay_have_the_same_methods():
     """Names of methods in the sweep files are policies that the replay runs by that name."""
-    for task in tasks("quick"):
+    for task in listed(tasks, "quick"):
         if task.function.endswith(":run_scenario") and task.config["policy_options"]:
             in_file = make_policy(task.config["policy"], **task.config["policy_options"])
             assert policy_of(task.columns()["method"]) == in_file
@@ -135,7 +138,7 @@ def test_savings_leave_out_seeds_that_ran_at_some_sizes_alone():
 def test_at_paper_scale_every_method_with_ten_nodes_has_twenty_seeds():
     """The paper's methods under mixed arrivals have forty, at both laws of rates."""
     seeds: dict[tuple[str, ...], set[int]] = {}
-    for task in tasks("paper"):
+    for task in listed(tasks, "paper"):
         said = task.columns()
         if task.function.endswith(":run_scenario") and said["num_nodes"] == 10:
             key = (said["method"], said["arrivals"], str(said["scenario"]), said["rates"])

@@ -12,13 +12,14 @@ from experiments.papers.synergy.runs import FOLDER as SYNERGY
 from experiments.papers.synergy.runs import tasks as synergy_tasks
 from experiments.sweep.sweepfile import RUN_SCENARIO, read_sweep
 from experiments.sweep.task import resolve
+from tests.papers.listed import listed
 
 PAPERS = Path(papers.__file__).parent
 STUDIES = Path(studies.__file__).parent
 
 
 def size_tasks(scale):
-    return [t for t in hierarchical_tasks(scale) if (t.labels or {}).get("study") == "size"]
+    return [t for t in listed(hierarchical_tasks, scale) if (t.labels or {}).get("study") == "size"]
 
 
 def test_every_run_of_the_file_is_one_of_the_paper_scale_or_central_beyond_it():
@@ -63,7 +64,7 @@ def test_with_five_nodes_hierarchical_is_central():
 def test_readings_of_the_setup_that_change_nothing_share_their_runs():
     """The first reading is Figure 3's own; rules that ignore H have one run for three readings."""
     by_key: dict[str, set[str]] = {}
-    for task in hierarchical_tasks("paper"):
+    for task in listed(hierarchical_tasks, "paper"):
         labels = task.labels or {}
         if labels.get("seed") == 1 and labels.get("num_nodes") == 20 and "study" in labels:
             by_key.setdefault(task.key, set()).add(f"{labels['study']}, {labels['method']}")

@@ -1,6 +1,5 @@
 """The thesis's runs."""
 
-import functools
 import sys
 
 import numpy as np
@@ -14,12 +13,12 @@ from experiments.papers.thesis.runs import DUE_LAWS, run_decision, tasks
 from experiments.sweep.results import Results
 from experiments.sweep.task import resolve
 from simulator.statistics import student
+from tests.papers.listed import listed
 from tests.papers.toy import MadeUp
 
 
-@functools.cache
 def at_paper_scale():
-    return tasks("paper")
+    return listed(tasks, "paper")
 
 
 def test_a_run_is_a_function_of_trace_and_seed():
@@ -54,7 +53,7 @@ def test_a_decision_is_timed_and_better_methods_have_better_objectives():
 
 
 def test_tasks_that_share_a_run_have_labels_of_their_own():
-    for made in (tasks("quick"), at_paper_scale()):
+    for made in (listed(tasks, "quick"), at_paper_scale()):
         named = [(task.key, tuple(sorted(task.columns().items()))) for task in made]
         assert len(set(named)) == len(named)
 

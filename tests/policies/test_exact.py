@@ -83,7 +83,7 @@ def check(name, jobs, cluster):
 
 
 @given(st.sampled_from(sorted(RULES)), instances())
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 def test_each_job_ends_when_the_exact_rule_says(name, instance):
     check(name, *instance)
 

@@ -123,7 +123,7 @@ LAWS: list[Law] = [
 ]
 
 
-@pytest.mark.parametrize("law", LAWS, ids=str)
+@pytest.mark.parametrize("law", [*LAWS[:4], pytest.param(LAWS[4], marks=pytest.mark.slow)], ids=str)
 def test_inverted_waits_have_the_mean_of_pollaczek_khinchine(law):
     top = q.mg1_wait_quantile_s(0.7, law, 0.9999)
     steps = np.geomspace(1e-3, 8 * top, 51)

@@ -27,7 +27,7 @@ def all_on_gpu_0(view: View) -> Decision:
 
 def test_processor_sharing_by_colocation():
     """n jobs that keep a GPU busy run at 1/n of their speed: the mean response is S / (1 - load)."""
-    load, count = 0.5, 800
+    load, count = 0.5, 500
     means = []
     for seed in range(REPLICATIONS):
         submit_s, duration_s = (column[:count] for column in times(seed, load / 10, 10.0))
@@ -47,7 +47,9 @@ def test_a_place_that_a_job_leaves_is_looked_at_at_once():
     assert found.tolist() == pytest.approx([0.0, np.nan, 11.0], nan_ok=True)
 
 
-@pytest.mark.parametrize(("servers", "patience_s"), [(1, 10.0), (3, 5.0)])
+@pytest.mark.parametrize(
+    ("servers", "patience_s"), [pytest.param(1, 10.0, marks=pytest.mark.slow), (3, 5.0)]
+)
 def test_erlang_a_by_reneging(servers, patience_s):
     """M/M/c+M at a load of 1.2: the share of jobs that leave, and the mean wait, also of those that leave.
 

@@ -144,8 +144,8 @@ def test_srpt_and_equi_by_hand():
 def test_on_one_gpu_equi_and_srpt_are_the_textbook_queues(policy, mean_s):
     """Below one GPU a job shares it in time: processor sharing and SRPT of an M/G/1."""
     law, means = SIZES["bimodal"], []
-    for i in range(8):
-        jobs = elastic(800, [0.6], law=law, streams=Streams(0).replication(i))
+    for i in range(6):
+        jobs = elastic(600, [0.6], law=law, streams=Streams(0).replication(i))
         means.append(float(on_a_pool(jobs, policy).jct_s[150:].mean()) / HOUR)
     assert student(means, 0.99).contains(mean_s(0.6, law))
 

@@ -21,21 +21,22 @@ SPLITS = [(20, 70, 10), (33, 33, 33), (50, 0, 50)]
 @pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize("mechanism", ["proportional", "tune", "opt"])
 def test_nobody_is_slower_than_at_the_proportional_share(run, small, split, mechanism):
-    workload, servers = small(1, split, jobs=40)
+    workload, servers = small(1, split, jobs=25)
     rates = []
 
     def look(view, placed):
         rates.extend(rate_of(workload, job, shares) for job, shares in placed.items())
 
     run(workload, servers, Watched(synergy("srtf", mechanism), look))
-    assert len(rates) > 200
+    assert len(rates) > 100
     assert min(rates) >= 1 - 1e-6
     if mechanism != "proportional":
         assert max(rates) > 1.4
 
 
-@pytest.mark.parametrize("placement", ["packed", "consolidated", "spread"])
-@pytest.mark.parametrize("ordering", ["fifo", "las", "tetris"])
+@pytest.mark.parametrize(
+    ("ordering", "placement"), [("fifo", "packed"), ("las", "consolidated"), ("tetris", "spread")]
+)
 def test_tune_leaves_no_gpu_idle_while_a_job_fits(run, small, ordering, placement):
     workload, servers = small(2, jobs=40)
 
@@ -48,7 +49,7 @@ def test_tune_leaves_no_gpu_idle_while_a_job_fits(run, small, ordering, placemen
 
 
 def test_split_shares_are_proportional(run, small):
-    workload, servers = small(3)
+    workload, servers = small(3, jobs=40)
     split = 0
 
     def look(view, placed):
@@ -62,7 +63,7 @@ def test_split_shares_are_proportional(run, small):
     assert split > 0
 
 
-@pytest.mark.parametrize("name", ["static", "dynamic"])
+@pytest.mark.parametrize("name", ["static", pytest.param("dynamic", marks=pytest.mark.slow)])
 def test_tune_comes_within_ten_percent_of_opt(run, name):
     servers = cluster(4)
     workload = with_sensitivity(deployment_trace(name), servers)
@@ -107,7 +108,7 @@ def test_throughput_of_a_round_beside_opt_at_128_gpus(split, multi_gpu, tune, re
 
 
 def test_opt_cuts_at_most_three_jobs_a_server(run, small):
-    workload, servers = small(5, (60, 30, 10), jobs=50)
+    workload, servers = small(5, (60, 30, 10), jobs=30)
     result = run(workload, servers, synergy("fifo", "opt"))
     cut = [info["fragmented_jobs"] for info in result.decisions.info.values()]
     assert max(cut) <= 12
@@ -138,7 +139,7 @@ def test_what_the_second_lp_cuts_adds_up():
 
 
 def test_static_jobs_keep_their_whole_demand(run, small):
-    workload, servers = small(6, jobs=80)
+    workload, servers = small(6, jobs=40)
     held = {}
 
     def look(view, placed):
@@ -183,8 +184,10 @@ def mixed():
     return workload, servers
 
 
-@pytest.mark.parametrize("mechanism", ["proportional", "greedy", "tune", "opt"])
-@pytest.mark.parametrize("ordering", ["srtf", "las", "drf"])
+@pytest.mark.parametrize(
+    ("ordering", "mechanism"),
+    [("srtf", "proportional"), ("las", "greedy"), ("drf", "tune"), ("srtf", "opt")],
+)
 def test_no_job_goes_over_two_types_of_servers(run, mixed, ordering, mechanism):
     """Appendix A.2.2, and no rate below the proportional share of the type."""
     workload, servers = mixed

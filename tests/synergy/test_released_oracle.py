@@ -89,11 +89,12 @@ def test_the_oracle_has_the_known_makespans_of_the_released_simulator():
         assert max(oracle_ends(workload, 4, "fifo", mechanism)) == hours * 3600
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mechanism", "hours"),
     [
         ("tune", (21.876600555555555, 156.93307777777775, 170.61199750000023)),
-        pytest.param("proportional", (81.0886, 214.61, 230.54), marks=pytest.mark.slow),
+        ("proportional", (81.0886, 214.61, 230.54)),
     ],
 )
 def test_the_default_run_has_the_numbers_of_the_authors(mechanism, hours):
