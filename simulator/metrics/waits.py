@@ -29,7 +29,7 @@ class Waits(NamedTuple):
     at_once : part of the jobs that wait for at most `AT_ONCE_S`.
     """
 
-    count: int
+    count: int  # type: ignore[assignment]
     mean_s: float
     median_s: float
     p95_s: float

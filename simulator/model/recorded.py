@@ -26,8 +26,7 @@ class Recorded:
     num_gpus : ``(J,)`` GPUs that each job held, parts as well.
     state : how each job ended, in the words of the log; "" where it does not say.
     partition, user : partition, queue or virtual cluster, and owner; "" where unknown.
-    origin_s : time 0 in s since 1970; NaN where the log has no dates.
-    zone : time zone of the site ("Europe/Berlin"); "": origin_s is what its clocks showed.
+    origin_s : time 0 in s since 1970, as clocks of the site showed it; NaN where the log has no dates.
     """
 
     submit_s: FloatArray
@@ -38,7 +37,6 @@ class Recorded:
     partition: Sequence[str]
     user: Sequence[str]
     origin_s: float = np.nan
-    zone: str = ""
 
     def __len__(self) -> int:
         return len(self.submit_s)
@@ -50,9 +48,5 @@ class Recorded:
 
     def take(self, jobs: IntArray) -> Recorded:
         """The record of these jobs, in that order."""
-        columns = {
-            f.name: getattr(self, f.name)
-            for f in fields(self)
-            if f.name not in ("origin_s", "zone")
-        }
+        columns = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "origin_s"}
         return replace(self, **taken(columns, jobs))

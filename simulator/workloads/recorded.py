@@ -41,7 +41,7 @@ def recorded_by(
     end_s: FloatArray,
     num_gpus: FloatArray | None = None,
     state: Sequence[str] = (),
-    clock: tuple[float, str] = (np.nan, ""),
+    origin_s: float = np.nan,
 ) -> Workload:
     """The jobs with the record of their log; without one where it tells no start.
 
@@ -50,8 +50,7 @@ def recorded_by(
     start_s, end_s : ``(J,)`` on the clock of ``submit_s``; NaN: not known. A start before the submission is a
         mistake of the log, and is not known either.
     num_gpus : ``(J,)`` GPUs that they held; None: those that they ask for.
-    state : as that of `Recorded`.
-    clock : its ``origin_s`` and ``zone``.
+    state, origin_s : as those of `Recorded`.
     """
     start_s = np.where(start_s < jobs.submit_s - CLOCKS_S, np.nan, start_s)
     if np.isnan(start_s).all():
@@ -59,6 +58,6 @@ def recorded_by(
     held = np.asarray(jobs.num_gpus if num_gpus is None else num_gpus, dtype=np.float64)
     record = Recorded(
         jobs.submit_s, np.maximum(start_s, jobs.submit_s), end_s, held,
-        state or ("",) * len(jobs), jobs.vc, jobs.user, *clock,
+        state or ("",) * len(jobs), jobs.vc, jobs.user, origin_s,
     )  # fmt: skip
     return replace(jobs, record=record)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from typing import Any, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 
@@ -122,9 +124,16 @@ class SwfJobs(Trace):
         start_s = _header(table, "UnixStartTime")
         return float(start_s) if start_s.isdecimal() and int(start_s) > 0 else np.nan
 
-    def zone(self, table: Table) -> str:
-        """TimeZoneString of the header."""
-        return _header(table, "TimeZoneString")
+    def offset_s(self, table: Table, origin_s: float) -> float:
+        """That of the header's TimeZoneString at the beginning; the seconds of a log go on evenly in summer and winter."""
+        name = _header(table, "TimeZoneString")
+        if not name or np.isnan(origin_s):
+            return 0.0
+        try:
+            there = datetime.fromtimestamp(origin_s, ZoneInfo(name)).utcoffset()
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            return 0.0
+        return there.total_seconds() if there else 0.0
 
 
 def _header(table: Table, key: str) -> str:

@@ -208,8 +208,8 @@ class Trace(Selected, Modelled, Redrawn):
         state = [runs.state[k] for k in jobs.tolist()] if len(runs.state) else ()
         start_s, end_s = runs.start_s[jobs] - begin_s, runs.end_s[jobs] - begin_s
         held = np.asarray(num_gpus[jobs], dtype=np.float64)
-        clock = (origin_s, self.zone(table))
-        return recorded_by(workload, start_s, end_s, held, state, clock), origin_s
+        shown_s = origin_s + self.offset_s(table, origin_s)
+        return recorded_by(workload, start_s, end_s, held, state, shown_s), origin_s
 
     def _of_runs(self, table: Table, kept: npt.NDArray[np.bool_], runs: _Runs) -> dict[str, int]:
         """A note on jobs whose duration is another time than that from start to end."""
@@ -234,9 +234,9 @@ class Trace(Selected, Modelled, Redrawn):
         dated = column is not None and (column.type == "date" or table.is_dated(column.name))
         return 0.0 if dated else np.nan
 
-    def zone(self, table: Table) -> str:
-        """The time zone of the cluster, "Europe/Berlin"; "": dates are as its clocks show them."""
-        return ""
+    def offset_s(self, table: Table, origin_s: float) -> float:
+        """What clocks of the site show more than the times of the file, which are ``origin_s`` at their beginning."""
+        return 0.0
 
     def make(self, setting: Setting) -> Workload:
         """The jobs of the file that are asked for."""

@@ -268,21 +268,31 @@ LINE = "{} {} 5 60 4 -1 -1 4 60 -1 1 7 1 -1 {} {} -1 -1"
 
 
 @pytest.mark.parametrize(
-    ("header", "submit_s", "origin_s", "zone"),
+    ("header", "submit_s", "origin_s", "offset_h"),
     [
-        ("; UnixStartTime: 1767225600\n; TimeZoneString: Europe/Berlin\n", 40, 1767225640, "Europe/Berlin"),
-        ("", 40, np.nan, ""),
-        ("; UnixStartTime: 0\n", 40, np.nan, ""),
-        ("; UnixStartTime: -1\n", 40, np.nan, ""),
-        ("; UnixStartTime: 1357000000\n", 1357028567, 1357028567, ""),
-        ("", 1357028567, 1357028567, ""),
+        ("; UnixStartTime: 1767225600\n; TimeZoneString: Europe/Berlin\n", 40, 1767225640, 1),
+        ("; UnixStartTime: 1782864000\n; TimeZoneString: Europe/Berlin\n", 40, 1782864040, 2),
+        ("; UnixStartTime: 1767225600\n; TimeZoneString: nowhere\n", 40, 1767225640, 0),
+        ("; TimeZoneString: Europe/Berlin\n", 40, np.nan, 0),
+        ("", 40, np.nan, 0),
+        ("; UnixStartTime: 0\n", 40, np.nan, 0),
+        ("; UnixStartTime: -1\n", 40, np.nan, 0),
+        ("; UnixStartTime: 1357000000\n", 1357028567, 1357028567, 0),
+        ("", 1357028567, 1357028567, 0),
     ],
-)  # fmt: skip
-def test_dates_of_swf_are_those_of_its_header(tmp_path, header, submit_s, origin_s, zone):
-    record = recorded(read(tmp_path, header + LINE.format(1, submit_s, 2, -1) + "\n"))
-    np.testing.assert_equal(record.origin_s, origin_s)
-    assert record.zone == zone
+)
+def test_dates_of_swf_are_those_of_its_header(tmp_path, header, submit_s, origin_s, offset_h):
+    """Filters take UTC, the record what clocks of the site showed: in July two hours more."""
+    text = header + LINE.format(1, submit_s, 2, -1) + "\n"
+    record = recorded(read(tmp_path, text))
+    np.testing.assert_equal(record.origin_s, origin_s + 3600 * offset_h)
     assert record.wait_s.tolist() == [5]
+    if origin_s == 1767225640:
+        assert len(read(tmp_path, text, **{"from": "2026-01-01 00:00:40"})) == 1
+        with input_error(
+            "no job is submitted then, expected some of the time from 2026-01-01 00:00:40"
+        ):
+            read(tmp_path, text, **{"from": "2026-01-01 00:00:41"})
 
 
 @pytest.mark.parametrize(
@@ -323,7 +333,7 @@ CASES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
         {"duration_s": [3600, 7200]},
     ),
     "43": ({}, {"duration_s": [3600, 3600, 1800], "requested_s": [7200, 7200, np.nan]}),
-    "44": ({}, {"job_id": ("1", "4"), "origin_s": 1767225600}),
+    "44": ({}, {"job_id": ("1", "4"), "origin_s": 1767225600 + 3600}),
 }  # fmt: skip
 
 
