@@ -94,7 +94,7 @@ class Capacity:
     def _own_quota(self, view: View) -> FloatArray:
         """``(T,)`` quotas on this controller's part of the nodes; limits are kept before the queue."""
         tenants = tenants_of(view)
-        if tenants.is_limited:
+        if tenants.has_quotas:
             return np.full(len(tenants), np.inf)
         return np.asarray(tenants.quota * (len(view.nodes) / view.cluster.num_nodes))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
@@ -97,12 +98,32 @@ class Controller:
 
     def submit(self, job: int) -> None:
         """Take an arriving job into the queue."""
-        triggers = self.simulation.triggers
         self.active[job] = None
         self._queue(job)
         self.changed = True
         for on_submit in self.simulation.hooks["on_submit"]:
             on_submit(self, job)
+        self._has_come()
+
+    def set_aside(self, job: int) -> None:
+        """Take a waiting job out of the queue, until it is put back or leaves."""
+        del self.waiting[job], self.active[job]
+        self.changed = True
+
+    def put_back(self, job: int) -> None:
+        """Bring a job back that was set aside, before those that were submitted later and have not started yet."""
+        self.active[job] = None
+        self._queue(job)
+        first_start_s = self.jobs.first_start_s
+        for later in [j for j in self.waiting if j > job and math.isnan(first_start_s[j])]:
+            del self.waiting[later]
+            self._queue(later)
+        self.changed = True
+        self._has_come()
+
+    def _has_come(self) -> None:
+        """Ask for a decision on a job that has come, and begin the ticks where the controller was idle."""
+        triggers = self.simulation.triggers
         if triggers.at_arrivals:
             self.ask()
         if triggers.tick_s is not None and not self.is_ticking:
@@ -119,8 +140,8 @@ class Controller:
         simulation.end(execution.job)
 
     def leave(self, job: int) -> None:
-        """Let a waiting job go for ever: its patience is over, or it was abandoned."""
-        del self.waiting[job]
+        """Let a job that waits or was set aside go for ever: its patience is over, or it was abandoned."""
+        self.waiting.pop(job, None)
         self._forget(job)
         self.simulation.end(job)
 
@@ -129,7 +150,7 @@ class Controller:
         self.queue_changes.items.append(job)
 
     def _forget(self, job: int) -> None:
-        del self.active[job]
+        self.active.pop(job, None)
         self.simulation.completion_s[job] = self.clock.now
         self.changed = True
 

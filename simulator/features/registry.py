@@ -15,6 +15,7 @@ from typing import Any
 from simulator.core.feature import Feature
 from simulator.errors import InputError
 from simulator.features.admission.control import Admission, AdmissionControl
+from simulator.features.calendar import CalendarKeys
 from simulator.features.changing_rates import ChangingRates
 from simulator.features.colocation.keys import ColocationKeys
 from simulator.features.colocation.run_time import ColocatedJobs
@@ -29,6 +30,7 @@ from simulator.features.failures.keys import (
     failures_of,
 )
 from simulator.features.failures.spec import Failures
+from simulator.features.known_outages import OutageKeys
 from simulator.features.maintenance import MaintenanceKeys
 from simulator.features.network import Network, NetworkKeys, NetworkSlowdown
 from simulator.features.places import KeptPlaces
@@ -55,8 +57,8 @@ GROUP = "schedlab.features"
 """Entry points of features."""
 
 KEYS: tuple[type[FeatureTable], ...] = (
-    Predictions, FailureKeys, ReliabilityKeys, CheckpointKeys, MaintenanceKeys, SpotKeys, TenantKeys, Admission,
-    ColocationKeys, NetworkKeys,
+    Predictions, FailureKeys, ReliabilityKeys, CheckpointKeys, MaintenanceKeys, OutageKeys, SpotKeys, TenantKeys,
+    CalendarKeys, Admission, ColocationKeys, NetworkKeys,
 )  # fmt: skip
 """Tables of the features that are here."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -25,14 +25,19 @@ class Scene:
     workload, cluster : its jobs and machines.
     streams : its random streams.
     tables : all tables of features that it has, by name.
+    origin_s : date of time 0, s since 1970, as clocks of the site showed it; NaN: not known.
     """
 
     workload: Workload
     cluster: Cluster
     streams: Streams
     tables: Mapping[str, FeatureTable]
+    origin_s: float = field(default=math.nan, init=False)
 
     def __post_init__(self) -> None:
+        record = self.workload.record
+        if record is not None:
+            object.__setattr__(self, "origin_s", record.origin_s)
         object.__setattr__(self, "workload", self.workload.without_record())
 
 

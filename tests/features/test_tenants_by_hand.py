@@ -22,6 +22,7 @@ from simulator.features.tenants import tenants_of
 from simulator.features.tenants.fairness import finish_time_fairness
 from simulator.laws import Deterministic
 from tests.core.jobs import fixed, nodes, run
+from tests.errors import input_error
 
 
 def jobs(who: str, duration_s, gpus, submit_s=None, **columns: Any) -> Workload:
@@ -35,6 +36,36 @@ def test_a_small_job_passes_a_held_one_that_does_not_fit():
     tenants = tenants_of(work, quota={"a": 4.0})
     result = run(work, nodes(8), "fifo-backfill", tenants)
     assert result.first_start_s.tolist() == [0.0, 0.0, 100.0, 50.0]
+
+
+@pytest.mark.parametrize(
+    ("limits", "starts"),
+    [
+        ({"max_jobs": 2}, [0, 0, 10, 30, 0, 0, 20]),
+        ({"max_jobs": {"b": 2}}, [0, 0, 0, 0, 0, 0, 20]),
+        ({"max_jobs": {"a": 1}}, [0, 10, 40, 70, 0, 0, 0]),
+        ({"max_jobs": 2, "quota": {"b": 1.0}}, [0, 0, 10, 30, 0, 20, 40]),
+        ({"max_jobs": {"a": 2}, "quota": {"a": 1.0, "b": 1.0}, "borrowing": True}, [0, 0, 10, 30, 0, 0, 0]),
+    ],
+)  # fmt: skip
+def test_so_many_jobs_of_a_tenant_at_once(limits, starts):
+    """Jobs of one GPU at 0 s on enough GPUs: four of a, of 10, 30, 30 and 10 s, three of b, of 20 s each."""
+    work = jobs("aaaabbb", [10, 30, 30, 10, 20, 20, 20], [1] * 7)
+    policy = "capacity" if limits.get("borrowing") else "fifo-backfill"
+    result = run(work, nodes(8), policy, tenants_of(work, **limits))
+    assert result.first_start_s.tolist() == starts
+    held = sum(at_s > 0 for at_s in starts)
+    assert result.summary()["held_jobs"] == held
+
+
+def test_limits_that_are_none():
+    work = jobs("ab", [10, 10], [1, 1])
+    assert not tenants_of(work).is_limited
+    assert tenants_of(work, max_jobs=3).is_limited
+    with input_error("tenants: max_jobs of 'c', who has no job"):
+        tenants_of(work, max_jobs={"c": 3})
+    with input_error("tenants: max_jobs of 'a' is 0.5, expected at least 1 job"):
+        tenants_of(work, max_jobs={"a": 0.5})
 
 
 def test_a_held_job_whose_patience_ends_as_the_quota_frees_starts():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from simulator.features.failures import Checkpoints, Failures, Outages
+from simulator.features.failures import Cause, Checkpoints, Failures
 from simulator.features.failures.keys import failures_of
 from simulator.features.reconfiguration import Delays
 from simulator.features.table import Scene
@@ -128,15 +128,15 @@ def _others(
 
 
 def outages_of(
-    causes: Sequence[Outages], streams: Streams, begin_s: float, until_s: float
+    causes: Sequence[Cause], streams: Streams, begin_s: float, until_s: float
 ) -> FloatArray:
     """``(O, 3)`` node, begin and end (s) of all outages that begin until a time, drawn as each cause says."""
     found = []
     for cause in causes:
         for number, group in enumerate(cause.groups):
             rng = streams.generator(cause.name, number)
-            up_s = begin_s + number * cause.stagger_s
-            while (down_s := up_s + cause.time_to(rng)) <= until_s:
-                up_s = down_s + cause.duration(rng)
+            for down_s, up_s in cause.times(number, begin_s, rng):
+                if down_s > until_s:
+                    break
                 found += [(node, down_s, up_s) for node in group]
     return np.array(found, dtype=np.float64).reshape(-1, 3)

@@ -5,8 +5,19 @@ causes is up again when the last is over; availability counts the time once.
 """
 
 from simulator.features.failures.checkpoints import Checkpoints
-from simulator.features.failures.outages import NodeFaults, Outages, racks_of
+from simulator.features.failures.listed import ListedOutages
+from simulator.features.failures.outages import Cause, NodeFaults, Outages, racks_of
 from simulator.features.failures.servers import Reliability
 from simulator.features.failures.spec import Damage, Failures
 
-__all__ = ["Checkpoints", "Damage", "Failures", "NodeFaults", "Outages", "Reliability", "racks_of"]
+__all__ = [
+    "Cause",
+    "Checkpoints",
+    "Damage",
+    "Failures",
+    "ListedOutages",
+    "NodeFaults",
+    "Outages",
+    "Reliability",
+    "racks_of",
+]

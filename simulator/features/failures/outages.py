@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, cast
@@ -25,6 +25,7 @@ from simulator.core.plan import Plan
 from simulator.core.simulation import Simulation
 from simulator.errors import InputError
 from simulator.features.failures.guard import FaultGuard
+from simulator.features.failures.listed import ListedOutages
 from simulator.files.keys import at_key
 from simulator.laws import Law, parse_law
 from simulator.model.cluster import FloatArray, IntArray
@@ -38,6 +39,7 @@ KEYS = {
     "spot": "spot.time_to_reclaim",
     "maintenance": "maintenance.every_s",
     "server": "reliability.time_to_failure_s",
+    "outages": "outages.path",
 }
 """By the name of a cause: the key of a scenario file that says how often it comes."""
 
@@ -84,6 +86,20 @@ class Outages:
                 f"{self.name}: groups has the node {short(wrong[0])}, expected numbers of nodes"
             )
 
+    def times(
+        self, group: int, begin_s: float, rng: np.random.Generator
+    ) -> Iterator[tuple[float, float]]:
+        """When a group goes down and comes up, s, one outage after the other, for ever."""
+        up_s = begin_s + group * self.stagger_s
+        while True:
+            down_s = up_s + self.time_to(rng)
+            up_s = down_s + self.duration(rng)
+            yield down_s, up_s
+
+    def rate(self) -> float:
+        """Failures per second without notice that each node expects."""
+        return 1 / self.time_to.mean if self.notice_s == 0 else 0.0
+
     @classmethod
     def of_each_node(cls, num_nodes: int, time_to: Law, duration: Law) -> Outages:
         """Every node fails by itself."""
@@ -93,6 +109,10 @@ class Outages:
     def of_racks(cls, num_nodes: int, rack: int, time_to: Law, duration: Law) -> Outages:
         """Racks of ``rack`` nodes each (neighbours by number) fail as a whole."""
         return cls(time_to, duration, racks_of(num_nodes, rack), name="rack")
+
+
+Cause = Outages | ListedOutages
+"""Why nodes go down."""
 
 
 def check_law(what: str, law: object) -> None:
@@ -166,7 +186,7 @@ class NodeOutages(Feature):
 
     name = "faults"
 
-    def __init__(self, causes: Sequence[Outages], guard: FaultGuard) -> None:
+    def __init__(self, causes: Sequence[Cause], guard: FaultGuard) -> None:
         self.causes, self._guard = causes, guard
 
     def attach(self, simulation: Simulation) -> None:
@@ -184,30 +204,28 @@ class NodeOutages(Feature):
         for cause in self.causes:
             for k, group in enumerate(cause.groups):
                 rng = simulation.streams.generator(cause.name, k)
-                first_s = simulation.begin_s + k * cause.stagger_s
-                self._clock.process(self._outages(cause, group, rng, first_s))
+                times = cause.times(k, simulation.begin_s, rng)
+                self._clock.process(self._outages(cause, group, times))
 
     def seen(self, controller: Controller) -> NodeFaults:
         """Data on nodes for policies."""
         return NodeFaults(self)
 
     def _outages(
-        self, cause: Outages, group: Sequence[int], rng: np.random.Generator, up_s: float
+        self, cause: Cause, group: Sequence[int], times: Iterator[tuple[float, float]]
     ) -> ProcessGenerator:
         """SimPy process: a group of nodes goes down and comes up."""
         clock, notice_s = self._clock, cause.notice_s
-        while True:
-            down_s = up_s + cause.time_to(rng)
+        for down_s, up_s in times:
             if notice_s > 0:
                 yield clock.at(down_s - notice_s, EventOrder.OUTAGE)
                 self._give_notice(cause, group, down_s)
             yield clock.at(down_s, EventOrder.OUTAGE)
             self.go_down(cause.name, group)
-            up_s = clock.now + cause.duration(rng)
             yield clock.at(up_s, EventOrder.OUTAGE)
             self.come_up(group)
 
-    def _give_notice(self, cause: Outages, group: Sequence[int], down_s: float) -> None:
+    def _give_notice(self, cause: Cause, group: Sequence[int], down_s: float) -> None:
         """Jobs will save their work in time; policies learn of it where the cause warns."""
         self._warned.append((group, down_s, cause.notice_s))
         running = dict.fromkeys(job for n in group for job in self._simulation.shares[n])
@@ -306,13 +324,12 @@ class NodeOutages(Feature):
         return outages, down_s, spans
 
 
-def failure_rates(causes: Sequence[Outages], num_nodes: int) -> list[float]:
+def failure_rates(causes: Sequence[Cause], num_nodes: int) -> list[float]:
     """``(N,)`` failures per second that each node expects, over all causes without notice."""
     rate = [0.0] * num_nodes
     for cause in causes:
         for node in (node for group in cause.groups for node in group):
             if not 0 <= node < num_nodes:
                 raise InputError(f"{cause.name}: node {node}, expected 0 to {num_nodes - 1}")
-            if cause.notice_s == 0:
-                rate[node] += 1 / cause.time_to.mean
+            rate[node] += cause.rate()
     return rate

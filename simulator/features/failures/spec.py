@@ -17,7 +17,7 @@ from simulator.features.failures.checkpoints import Checkpointing, Checkpoints
 from simulator.features.failures.gangs import Gangs
 from simulator.features.failures.guard import FaultGuard
 from simulator.features.failures.jobs import JobFailures
-from simulator.features.failures.outages import NodeOutages, Outages, check_law
+from simulator.features.failures.outages import Cause, NodeOutages, check_law
 from simulator.features.failures.servers import Reliability
 from simulator.laws import Law
 from simulator.model.cluster import SECONDS_PER_HOUR, FloatArray, IntArray
@@ -42,7 +42,7 @@ class Failures:
     reliability : servers that fail under large jobs, which go on with others; None: none do.
     """
 
-    outages: Sequence[Outages] = ()
+    outages: Sequence[Cause] = ()
     checkpoints: Checkpoints | None = None
     job_time_to_failure: Law | None = None
     max_attempts: int | None = None

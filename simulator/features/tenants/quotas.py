@@ -1,6 +1,6 @@
-"""Quotas that are limits: no tenant's jobs hold more GPUs than its quota, whatever the policy.
+"""Limits of tenants: no tenant's jobs hold more GPUs than its quota, or are more than its number, whatever the policy.
 
-A job whose tenant has used up its quota is held back before the dispatcher, until jobs of the tenant have
+A job whose tenant has reached its limit is held back before the dispatcher, until jobs of the tenant have
 ended. So each policy keeps to the quotas, whatever it knows.
 """
 
@@ -67,6 +67,14 @@ class Quotas(Feature):
         check_limits(self.tenants, workload)
         self._gpus = demanded_gpus(workload, simulation.fractional_gpus).tolist()
         self._used = [0.0] * len(self.tenants)
+        self._jobs = [0] * len(self.tenants)
+        most = self.tenants.max_jobs
+        self._most = [math.inf] * len(self.tenants) if most is None else most.tolist()
+        self._quota = (
+            self.tenants.quota.tolist()
+            if self.tenants.has_quotas
+            else [math.inf] * len(self.tenants)
+        )
         self._held: list[list[int]] = [[] for _ in self._used]
         self._admitted: set[int] = set()
         self.held_s = np.zeros(len(workload))
@@ -76,7 +84,7 @@ class Quotas(Feature):
         return self.tenants
 
     def admits(self, job: int) -> bool:
-        """Whether the quota has room; else the job is held here."""
+        """Whether the tenant's limits have room; else the job is held here."""
         if not self.tenants.is_limited:
             return True
         t = int(self.tenants.of[job])
@@ -90,10 +98,12 @@ class Quotas(Feature):
         return False
 
     def _has_room(self, t: int, job: int) -> bool:
-        return bool(self._used[t] + self._gpus[job] <= self.tenants.quota[t] + PART_OF_A_GPU)
+        fits: bool = self._used[t] + self._gpus[job] <= self._quota[t] + PART_OF_A_GPU
+        return fits and self._jobs[t] < self._most[t]
 
     def _take(self, t: int, job: int) -> None:
         self._used[t] += self._gpus[job]
+        self._jobs[t] += 1
         self._admitted.add(job)
 
     def on_end(self, job: int) -> None:
@@ -103,8 +113,9 @@ class Quotas(Feature):
         self._admitted.remove(job)
         t, simulation = int(self.tenants.of[job]), self._simulation
         self._used[t] -= self._gpus[job]
+        self._jobs[t] -= 1
         for other in list(self._held[t]):
-            if self._used[t] >= self.tenants.quota[t]:
+            if self._used[t] >= self._quota[t] or self._jobs[t] >= self._most[t]:
                 break
             if self._has_room(t, other):
                 self._held[t].remove(other)

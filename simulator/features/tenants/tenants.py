@@ -24,7 +24,7 @@ from pydantic import Field
 from simulator.arguments import checked
 from simulator.errors import InputError
 from simulator.features.table import FeatureTable, Scene, drawn
-from simulator.files.keys import KeyedError, NonNegative, Positive, at_key
+from simulator.files.keys import KeyedError, NonNegative, Positive, PositiveInt, at_key
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.tolerances import PART_OF_A_GPU
 from simulator.model.workload import Workload
@@ -50,6 +50,7 @@ class Tenants:
     quota : ``(T,)`` GPUs; infinite: none.
     borrowing : whether a quota is a guarantee, and idle GPUs beyond it may be lent; without it,
         a quota is a limit that nobody exceeds, whatever the policy.
+    max_jobs : ``(T,)`` jobs that may be in the queue or run, the others are held back; None: any number. Slurm's MaxJobsPU.
     """
 
     job_columns: ClassVar[tuple[str, ...]] = ("of",)
@@ -59,12 +60,13 @@ class Tenants:
     weight: FloatArray
     quota: FloatArray
     borrowing: bool = False
+    max_jobs: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        for name, column, least in (
-            ("weight", self.weight, PART_OF_A_GPU),
-            ("quota", self.quota, 1),
-        ):
+        columns = [("weight", self.weight, PART_OF_A_GPU), ("quota", self.quota, 1)]
+        if self.max_jobs is not None:
+            columns.append(("max_jobs", self.max_jobs, 1))
+        for name, column, least in columns:
             if column.shape != (len(self.names),):
                 raise InputError(f"tenants: {name} has {len(column)} values for {len(self.names)}")
             for tenant, value in zip(self.names, column.tolist(), strict=True):
@@ -72,7 +74,7 @@ class Tenants:
                     wanted = (
                         f"a number above 0, at most {MOST_WEIGHT:g}"
                         if name == "weight"
-                        else "at least 1 GPU"
+                        else f"at least 1 {'GPU' if name == 'quota' else 'job'}"
                     )
                     raise InputError(f"tenants: {name} of {tenant!r} is {value}, expected {wanted}")
 
@@ -81,7 +83,12 @@ class Tenants:
 
     @property
     def is_limited(self) -> bool:
-        """Whether quotas are limits that the engine keeps."""
+        """Whether there are limits that the engine keeps."""
+        return self.has_quotas or self.max_jobs is not None
+
+    @property
+    def has_quotas(self) -> bool:
+        """Whether quotas are limits."""
         return not self.borrowing and bool(np.isfinite(self.quota).any())
 
 
@@ -92,12 +99,14 @@ def tenants_of(
     quota: Mapping[str, float] | None = None,
     borrowing: bool = False,
     known: Sequence[str] = (),
+    max_jobs: float | Mapping[str, float] = math.inf,
 ) -> Tenants:
     """The tenants that the jobs name; jobs that name none belong to one of their own.
 
     Parameters
     ----------
     known : tenants that there are even if they have no job.
+    max_jobs : of each tenant, or by name.
 
     Raises
     ------
@@ -108,7 +117,11 @@ def tenants_of(
     names = tuple(sorted({*named, *known}))
     index = {name: k for k, name in enumerate(names)}
     columns = []
-    for what, given, default in (("weight", weight, 1.0), ("quota", quota, math.inf)):
+    every = math.inf if isinstance(max_jobs, Mapping) else float(max_jobs)
+    most = max_jobs if isinstance(max_jobs, Mapping) else {}
+    for what, given, default in (
+        ("weight", weight, 1.0), ("quota", quota, math.inf), ("max_jobs", most, every),
+    ):  # fmt: skip
         for name in given or {}:
             if name not in index:
                 raise InputError(
@@ -117,7 +130,8 @@ def tenants_of(
                 )
         columns.append(np.array([float((given or {}).get(name, default)) for name in names]))
     of = np.array([index[name] for name in named], dtype=np.int64)
-    return Tenants(names, of, columns[0], columns[1], borrowing)
+    limits = columns[2] if np.isfinite(columns[2]).any() else None
+    return Tenants(names, of, columns[0], columns[1], borrowing, limits)
 
 
 def with_drawn_tenants(
@@ -141,7 +155,7 @@ def with_drawn_tenants(
 
 def check_limits(tenants: Tenants, workload: Workload) -> None:
     """Raise `InputError` where a limit keeps a job from running for ever."""
-    if not tenants.is_limited:
+    if not tenants.has_quotas:
         return
     if not workload.num_gpus.all():
         raise InputError(
@@ -235,6 +249,10 @@ class TenantKeys(FeatureTable):
         default_factory=dict, examples=[{"research": 24, "product": 16}]
     )
     """quotas, GPUs; none where nothing is given"""
+    max_jobs: PositiveInt | dict[str, PositiveInt] = Field(
+        default_factory=dict, examples=[10, {"research": 10}]
+    )
+    """jobs of a tenant that may be in the queue or run, of each or by name; its others are held back"""
     borrowing: bool = False
     """quotas are guarantees, and idle GPUs beyond them are lent; else quotas are limits"""
     draw: dict[str, NonNegative] = Field(
@@ -257,7 +275,13 @@ class TenantKeys(FeatureTable):
             )
         with at_key("tenants"):
             return tenants_of(
-                scene.workload, self.by, self.weight, self.quota, self.borrowing, tuple(self.draw)
+                scene.workload,
+                self.by,
+                self.weight,
+                self.quota,
+                self.borrowing,
+                tuple(self.draw),
+                self.max_jobs,
             )
 
     def notes(self, scene: Scene) -> Iterable[str]:
