@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments.analysis.spans import span
 from experiments.config import validated
 from simulator.errors import InputError
 from simulator.laws.fitting import Fit, fits
@@ -145,7 +146,7 @@ def lines(trace: Trace) -> list[str]:
     rate = f", {(count - 1) / span_s * HOUR_S:.3g} an hour" if span_s > 0 else ""
     told = [
         f"format     {trace.kind}",
-        f"jobs       {count}, submitted over {_span(span_s)}{rate}",
+        f"jobs       {count}, submitted over {span(span_s)}{rate}",
     ]
     if len(trace.gpus):
         told += [_demand(trace.gpus, trace.duration_s), f"work       {_amount(trace.gpu_hours)} GPU-hours"]  # fmt: skip
@@ -188,8 +189,8 @@ def _values(name: str, values: FloatArray) -> str:
     mean, middle, high = values.mean(), np.median(values), np.quantile(values, 0.95)
     cv2 = f", cv² {values.var() / mean**2:.3g}" if mean > 0 else ""
     return (
-        f"{name:10} mean {_span(mean)}, median {_span(middle)}, 95 % at most {_span(high)}, "
-        f"longest {_span(values.max())}{cv2}"
+        f"{name:10} mean {span(mean)}, median {span(middle)}, 95 % at most {span(high)}, "
+        f"longest {span(values.max())}{cv2}"
     )
 
 
@@ -218,10 +219,3 @@ def _lag(values: FloatArray) -> float:
 
 def _amount(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def _span(seconds: float) -> str:
-    for scale, unit in ((DAY_S, "days"), (HOUR_S, "h"), (60.0, "min")):
-        if seconds >= 2 * scale:
-            return f"{seconds / scale:.3g} {unit}"
-    return f"{seconds:.3g} s"

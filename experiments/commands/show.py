@@ -149,10 +149,11 @@ def trace(
         Path, typer.Option(help="Picture to write: PNG, SVG or PDF. Default: trace.png.")
     ] = Path("trace.png"),
 ) -> None:
-    """Contents of a trace: jobs, span, load, laws of demand, duration and arrival, what is empty or cannot run, with a picture.
+    """Contents of a trace: jobs, span, load, laws of demand, duration and arrival, what was recorded, what is empty or cannot run, with a picture.
 
     Example: schedlab show trace examples/philly_like.csv --nodes 8 --gpus 8
     """
+    from experiments.analysis.record import record_lines
     from experiments.analysis.trace import describe, lines, read_trace
     from experiments.analysis.trace_checks import check_lines
     from experiments.pictures.jobs import draw_jobs
@@ -165,7 +166,11 @@ def trace(
     total = None if made.cluster is None or not len(made.gpus) else made.cluster.total_gpus
     picture = draw_jobs(
         out, f"{file.name}: {len(workload)} jobs", workload.submit_s, made.gpus, made.duration_s,
-        made.by_hour, total,
+        made.by_hour, total, workload.record,
     )  # fmt: skip
-    print("\n".join(printable(line) for line in (*lines(made), *check_lines(made))))
+    print(
+        "\n".join(
+            printable(line) for line in (*lines(made), *record_lines(made), *check_lines(made))
+        )
+    )
     print(f"picture    {picture}")

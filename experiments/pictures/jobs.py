@@ -12,6 +12,7 @@ from experiments.pictures.saving import check_kind, save_picture
 from simulator.laws.fitting import fits
 from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
 from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.recorded import Recorded
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,23 +29,28 @@ def draw_jobs(
     duration_s: FloatArray,
     by_hour: FloatArray,
     total_gpus: float | None,
+    record: Recorded | None = None,
 ) -> Path:
-    """Four panels: hour of the day, demand, durations with fitted laws, work over time.
+    """Four panels: hour of the day, demand, durations with fitted laws, work over time; two more for a record.
 
     Parameters
     ----------
     gpus : ``(J,)``, or empty for elastic jobs: then jobs are counted in place of work.
     total_gpus : GPUs of the cluster, drawn beside the work that comes; None without one.
+    record : of the log: its waits, and what was in use.
     """
     import matplotlib as mpl
 
     check_kind(out)
     with mpl.rc_context(THEME):
-        figure, axes = canvas(2, 2, width=5.2, height=3.4)
+        figure, axes = canvas(2 if record is None else 3, 2, width=5.2, height=3.4)
         _hours(axes[0], by_hour)
         _demand(axes[1], gpus, duration_s)
         _tails(axes[2], duration_s)
         _over_time(axes[3], submit_s, gpus, duration_s, total_gpus)
+        if record is not None:
+            _waits(axes[4], record)
+            _in_use(axes[5], record, total_gpus)
         figure.suptitle(title, parse_math=False)  # a file may be called "$x$"
         save_picture(figure, out)
     return out
@@ -116,3 +122,34 @@ def _over_time(
     what = "GPU-hours an hour" if len(gpus) else "jobs an hour"
     ax.set(xlabel=f"time since the first submission, {name}", ylabel=what, ylim=(0, None))
     ax.set_title("Work that comes" if len(gpus) else "Submissions")
+
+
+def _waits(ax: Axes, record: Recorded) -> None:
+    waits = np.sort(record.wait_s[np.isfinite(record.wait_s)])
+    above = 1 - np.arange(len(waits)) / len(waits)
+    ax.step(np.maximum(waits, 1.0), above, where="post", color="black")
+    ax.axvline(float(waits.mean()) or 1.0, color=PALETTE[1], linestyle="--", label="mean")
+    ax.set(xscale="log", ylim=(0, 1.02), title="Recorded waits")
+    ax.set(xlabel="wait, s (1: 1 or less)", ylabel="part of the jobs that wait longer")
+    ax.legend(loc="upper right")
+
+
+def _in_use(ax: Axes, record: Recorded, total: float | None) -> None:
+    """Mean of the GPUs in use, by parts of the log's time."""
+    known = np.isfinite(record.recorded_start_s + record.end_s)
+    start_s, end_s, gpus = (
+        column[known] for column in (record.recorded_start_s, record.end_s, record.num_gpus)
+    )
+    last_s = float(end_s.max(initial=1.0))
+    edges_s = np.linspace(0.0, last_s, MOST_BINS + 1)
+    # GPU-seconds until each edge, of which differences are those between two.
+    until = [(gpus * np.clip(edge - start_s, 0, end_s - start_s)).sum() for edge in edges_s]
+    unit_s, name = (24 * HOUR_S, "days") if last_s > 72 * HOUR_S else (HOUR_S, "h")
+    ax.stairs(
+        np.diff(until) / np.diff(edges_s), edges_s / unit_s, color=PALETTE[4], fill=True, alpha=0.7
+    )
+    if total is not None:
+        ax.axhline(total, color=PALETTE[1], linestyle="--", label="GPUs of the cluster")
+        ax.legend(loc="upper right")
+    ax.set(xlabel=f"time since the first submission, {name}", ylabel="GPUs", ylim=(0, None))
+    ax.set_title("Recorded use")

@@ -7,7 +7,8 @@ import runpy
 import numpy as np
 import pytest
 
-from experiments.analysis.trace import _span, describe, lines, read_trace
+from experiments.analysis.spans import span
+from experiments.analysis.trace import describe, lines, read_trace
 from experiments.analysis.trace_checks import check_lines
 from experiments.pictures.jobs import draw_jobs
 from simulator import InputError
@@ -144,7 +145,7 @@ def test_checks_by_hand():
 
 
 def test_times_are_told_in_the_largest_unit_of_which_there_are_two():
-    found = [_span(s) for s in (119.0, 120.0, 7199.0, 7200.0, 129_600.0, 172_800.0)]
+    found = [span(s) for s in (119.0, 120.0, 7199.0, 7200.0, 129_600.0, 172_800.0)]
     assert found == ["119 s", "2 min", "120 min", "2 h", "36 h", "2 days"]
 
 
