@@ -49,7 +49,7 @@ def draw_figure(
     ----------
     names : of the page, one.
     wanted : the figure: its number in the paper, or its name.
-    settings : ``KEY=VALUE`` each, of keys that runs of the figure have, with one value in all of them.
+    settings : ``KEY=VALUE`` each, of keys that runs of the figure have, and that do not alone tell its runs apart.
     out : the folder, where the runs are kept, too; out/PAGE-FIGURE where None. No folder of a report.
 
     Returns
@@ -59,7 +59,7 @@ def draw_figure(
     Raises
     ------
     InputError
-        An unknown page, figure or key, a value that a scenario cannot have; a figure that compares values of the key.
+        An unknown page, figure or key, a value that a scenario cannot have; a key by which the figure compares runs.
     """
     from experiments.sweep.runner import exit_code
     from experiments.sweep.store import store_to_write
@@ -132,23 +132,15 @@ class Change:
         set_key(config, self.setting)
         return replace(task, config=config, labels=task.columns())
 
-    def look_at(self, tasks: Iterable[Task]) -> None:
-        """Note the values that runs have; raise InputError where the figure compares several."""
-        for task in tasks:
-            flat = flatten(task.config)
-            if self.key in flat:
-                self.before[canonical_json(flat[self.key])] = None
-        if len(self.before) > 1:
-            listed = ", ".join([*self.before][:SHOWN]) + (
-                ", .." if len(self.before) > SHOWN else ""
-            )
-            raise InputError(
-                f"--set {self.key}: the figure compares runs with {listed}, expected a key with one value in all of its runs"
-            )
+    def look_at(self, task: Task) -> None:
+        """Note the value that a run has."""
+        flat = flatten(task.config)
+        if self.key in flat:
+            self.before[canonical_json(flat[self.key])] = None
 
     def __str__(self) -> str:
-        (before,) = self.before
-        return f"{self.key} = {self.value} in place of {before}"
+        more = ", .." if len(self.before) > SHOWN else ""
+        return f"{self.key} = {self.value} in place of {', '.join([*self.before][:SHOWN])}{more}"
 
 
 class _Made:
@@ -167,6 +159,7 @@ class _Made:
         # By identity: with a new value, runs of different settings may be one.
         self._before: dict[int, Task] = {}
         self._asked: list[Task] = []
+        self._alike: dict[tuple[str, str], Task] = {}
         self.tasks, self.planned = list[Task](), dict[str, Task]()
         for task in tasks:
             changed = task
@@ -182,13 +175,22 @@ class _Made:
 
         before = [self._before[id(task)] for task in asked]
         self._asked += before
-        for change in self._changes:
-            change.look_at(before)
         for task, own in zip(asked, before, strict=True):
+            for change in self._changes:
+                change.look_at(own)
             if task is not own and task.function == RUN_SCENARIO:
                 validated(Scenario, task.config, "--set")
+            self._expect_apart(task, own)
         self.planned.update((task.key, task) for task in asked)
         run_tasks([*self.planned.values()], self._store, workers=self._workers)
+
+    def _expect_apart(self, task: Task, own: Task) -> None:
+        """Raise InputError where two runs that the figure compares become one."""
+        other = self._alike.setdefault((task.function, task.config_json), own)
+        if other.config_json != own.config_json:
+            keys = ", ".join(change.key for change in self._changes if len(change.before) > 1)
+            told = "alone tells runs of the figure apart, expected another key"
+            raise InputError(f"--set {keys}: {told}")
 
     def run(self, key: str) -> Run | None:
         """A run that was asked for; None where it was not."""

@@ -29,8 +29,8 @@ SCENARIO = {
 def toys(scale: str) -> list[Task]:
     """Of two studies three runs each; a scenario; and a run that fails with n = 13."""
     runs = [
-        Task("fake:run", {"n": n, "seed": s, "size": {"deep": 4}}, {"study": study, "n": n, "seed": s}, sources=("simulator.errors",))
-        for study, n in (("a", 1), ("b", 2))
+        Task("fake:run", {"n": n, "seed": s, "size": {"deep": deep}}, {"study": study, "n": n, "seed": s}, sources=("simulator.errors",))
+        for study, n, deep in (("a", 1, 4), ("b", 2, 6))
         for s in range(3)
     ]  # fmt: skip
     return [*runs, Task(RUN_SCENARIO, SCENARIO, {"study": "scenario"})]
@@ -133,7 +133,7 @@ def test_as_it_is_nothing_is_said(tmp_path, capsys, headings):
         ("4.2", ("size=3",), "--set size: no run of fake has this key"),
         ("4.2", ("n",), "--set 'n': expected KEY=VALUE, such as cluster.num_nodes=8"),
         ("4.2", ("n=",), "--set 'n=': expected KEY=VALUE"),
-        ("4.2", ("seed=3",), "--set seed: the figure compares runs with 0, 1, 2, expected a key with one value"),
+        ("4.2", ("seed=3",), "--set seed: alone tells runs of the figure apart, expected another key"),
         ("scenario", ("cluster.num_nodes=0",), "--set: cluster.num_nodes: got 0, expected an integer >= 1"),
     ],
 )  # fmt: skip
@@ -153,10 +153,14 @@ def test_a_key_that_no_run_of_the_figure_has(tmp_path, headings):
     assert headings == []
 
 
-def test_a_key_that_several_parts_of_a_figure_compare(tmp_path):
-    """Of study a all have n = 1, of study b n = 2."""
-    with input_error("--set n: the figure compares runs with 1, 2"):
-        drawn(tmp_path / "out", "n=5", figure="both")
+def test_a_key_that_is_not_the_same_in_all_parts_of_a_figure(tmp_path, capsys):
+    """Runs of study a have n = 1, those of b 2 and another depth: with the same n they stay apart, not with the same depth, too."""
+    assert drawn(tmp_path / "out", "n=5", figure="both") == 0
+    assert capsys.readouterr().out.startswith("Both studies (n = 5 in place of 1, 2)\n")
+    with input_error(
+        "--set n, size.deep: alone tells runs of the figure apart, expected another key"
+    ):
+        drawn(tmp_path / "out", "n=5", "size.deep=3", figure="both")
 
 
 def test_failed_runs_are_told(tmp_path, capsys):
