@@ -29,6 +29,7 @@ from experiments.commands import (
     show,
     sweep,
     theory,
+    validate,
 )
 from experiments.commands.options import in_words
 from experiments.threads import ONE_THREAD, quiet_numbers
@@ -50,7 +51,7 @@ app = typer.Typer(
 PANELS: dict[str, tuple[Callable[..., None] | tuple[str, typer.Typer], ...]] = {
     "Simulate": (run.run, compare.compare, ("sweep", sweep.app), reproduce.reproduce),
     "Look": (("show", show.app), policies.policies),
-    "Ask": (questions.size, questions.whatif),
+    "Ask": (validate.validate, questions.size, questions.whatif),
     "Compare with others": (("bench", bench.app),),
     "Calculate": (("theory", theory.app), compare.bound),
     "Begin and teach": (
@@ -72,6 +73,7 @@ WITH_PROGRESS = (
     "bench",
     "size",
     "whatif",
+    "validate",
     "sweep",
     "reproduce",
     "classroom",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.config import validated
+from experiments.config import toml_value, validated
 from experiments.scenario.schema import Scenario, read_keys
 from simulator.errors import InputError
 from simulator.plugins import FILE
@@ -82,6 +82,40 @@ def scenario_of(
     changed = policy is not None or seed is not None or settings
     name = f"{source} with options" if changed else str(source)
     return validated(Scenario, config, name), name
+
+
+def scenario_of_log(
+    log: Path,
+    scenario: Path | None = None,
+    kind: str | None = None,
+    settings: Sequence[str] = (),
+    nodes: int | None = None,
+    gpus: int | None = None,
+) -> Scenario:
+    """The scenario of a log, on the cluster of another file where one is given; arguments as of `scenario_of`.
+
+    Parameters
+    ----------
+    scenario : its jobs are replaced by those of the log; keys of [workload] stay where they have the log's format.
+    """
+    found = format_of(log, kind)
+    if scenario is None:
+        return scenario_of(log, found, settings=settings, nodes=nodes, gpus=gpus)[0]
+    if found is None:
+        raise InputError(f"{log}: is a scenario, expected a log before {scenario}")
+    own = read_keys(scenario).get("workload")
+    same = isinstance(own, dict) and own.get("kind") == found
+    path = toml_value(str(log))
+    jobs = f"workload.path={path}" if same else f"workload={toml_value({'kind': found, 'path': str(log)})}"  # fmt: skip
+    return scenario_of(scenario, settings=[jobs, *settings], nodes=nodes, gpus=gpus)[0]
+
+
+def with_settings(scenario: Scenario, settings: Sequence[str]) -> Scenario:
+    """The scenario with other values for some of its keys, ``KEY=VALUE`` each."""
+    config = scenario.model_dump(mode="json", exclude_none=True, exclude_unset=True)
+    for setting in settings:
+        set_key(config, setting)
+    return validated(Scenario, config, "scenario with options")
 
 
 def counts(nodes: int | None, gpus: int | None) -> list[str]:

@@ -133,7 +133,8 @@ def ratio(
 def _ratio(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Ratios of means over the last axis, and their standard errors by linearisation."""
     n, centre = x.shape[-1], y.mean(axis=-1)
-    value = x.mean(axis=-1) / centre
-    residual = x - value[..., None] * y
-    error = np.sqrt((residual**2).sum(axis=-1) / max(n - 1, 1) / n) / np.abs(centre)
+    with np.errstate(divide="ignore", invalid="ignore"):  # of resamples whose mean is 0: NaN
+        value = x.mean(axis=-1) / centre
+        residual = x - value[..., None] * y
+        error = np.sqrt((residual**2).sum(axis=-1) / max(n - 1, 1) / n) / np.abs(centre)
     return value, error

@@ -1,0 +1,192 @@
+"""Answer of a validation in words: how far the simulation is from the record, and what it may be used for."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from simulator.metrics.waits import Waits
+
+if TYPE_CHECKING:
+    from experiments.validation.agreement import Agreement
+    from experiments.validation.calibrating import HeldOut
+    from simulator.statistics import Estimate
+
+FEWEST_JOBS = 1000
+"""With fewer jobs, one busy week decides what the means are."""
+
+FEWEST_WAITING = 0.05
+"""Where a smaller part of the jobs waits for over a minute, the waits say nothing of the rules of the cluster."""
+
+NEAR = 1.25
+"""Means that are at most this factor apart are told as near; a number of nodes is recommended up to here."""
+
+FEW_REASONS = 0.8
+"""Where a larger part of all waiting passed while there was room, no number of nodes explains the waits."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answer.
+
+    Attributes
+    ----------
+    kind : "none" (nothing can be said), "recommended" (answers hold, within `factor`) or "refused".
+    words : whole sentences.
+    settings : ``KEY=VALUE`` each: today's machine; empty where none is recommended, or the documented one is right.
+    factor : simulated waits are known to within this factor; infinite: not known.
+    """
+
+    kind: str
+    words: str
+    settings: tuple[str, ...] = ()
+    factor: float = math.inf
+
+
+def verdict(found: Agreement, held: HeldOut | None) -> Verdict:
+    """The conclusion; from the jobs that were held out, where a machine was fitted, never from the fit.
+
+    Parameters
+    ----------
+    held : None where no number of nodes was fitted.
+    """
+    if missing := no_verdict(found.recorded):
+        return Verdict("none", f"No verdict: {missing}.")
+    ratio = found.ratio.mean
+    said = distance(ratio)
+    if found.recorded_room > FEW_REASONS:
+        part = f"{found.recorded_room:.0%}".replace("%", " %")
+        return Verdict(
+            "refused",
+            f"{said} Capacity is not what limits: {part} of the recorded waiting passed with room, so no number of nodes "
+            "is an answer. Compare policies by their differences only.",
+            factor=factor_of(found.ratio),
+        )
+    differences = "" if _is_near(ratio) else " Compare policies by their differences only."
+    if held is None:
+        if _is_near(ratio):
+            return Verdict("recommended", f"{said}{_who(found)}", factor=factor_of(found.ratio))
+        return Verdict("refused", f"{said}{differences} No size is recommended.", factor=factor_of(found.ratio))  # fmt: skip
+    if not _is_near(held.ratio.mean):
+        return Verdict(
+            "refused",
+            f"{said}{differences} The simulation that was fitted on the first half ({_count(held.nodes)}) has "
+            f"{held.ratio.mean:.2g} times the recorded mean wait on the second: the number of nodes does not explain the "
+            "waits, and no size is recommended.",
+            factor=factor_of(held.ratio),
+        )
+    if held.nodes == held.of:
+        return Verdict(
+            "recommended", f"{said}{_who(found)}{differences} The documented size is today's size.",
+            factor=factor_of(held.ratio),
+        )  # fmt: skip
+    settings = " ".join(f"--set {setting}" for setting in held.settings)
+    return Verdict(
+        "recommended",
+        f"{said}{_who(found)}{differences} For `size` and `whatif`: {settings} as today's size.",
+        held.settings, factor_of(held.ratio),
+    )  # fmt: skip
+
+
+def no_verdict(recorded: Waits) -> str:
+    """The reason why a log allows none; empty where it allows one."""
+    if recorded.count < FEWEST_JOBS:
+        return f"{recorded.count:,} jobs have a recorded wait, expected at least {FEWEST_JOBS:,}"
+    if recorded.at_once > 1 - FEWEST_WAITING:
+        part = f"{100 * (1 - recorded.at_once):.2g} %"
+        return f"hardly any job waited ({part} of them for over a minute)"
+    return ""
+
+
+def distance(ratio: float) -> str:
+    """A ratio of simulated to recorded mean waits as a sentence."""
+    if _is_near(ratio):
+        return f"The mean wait agrees: it is {ratio:.2f} of the recorded one."
+    if ratio < 1:
+        return f"Waits are too short by {_of_whole(1 - ratio)}."
+    return f"Waits are too long: {ratio:.2g} times the recorded ones."
+
+
+def _of_whole(part: float) -> str:
+    return "half" if 0.44 <= part <= 0.56 else f"{100 * part:.0f} %"
+
+
+def _who(found: Agreement) -> str:
+    """A sentence on whether the same jobs wait, which the mean does not say."""
+    if math.isnan(found.waits) or found.waits >= 0.5:
+        return ""
+    return f" Which jobs wait does not agree (rank correlation {found.waits:.2f}): take answers on means alone."
+
+
+def factor_of(ratio: Estimate) -> float:
+    """The factor within which waits are known: of the ratio and the ends of its interval, that farthest from 1."""
+    ends = [x for x in (ratio.mean, ratio.lower, ratio.upper) if 0 <= x < math.inf]
+    return max((math.inf if x == 0 else max(x, 1 / x) for x in ends), default=math.inf)
+
+
+def _is_near(ratio: float) -> bool:
+    return 1 / NEAR <= ratio <= NEAR
+
+
+def _count(nodes: int) -> str:
+    return f"{nodes:,} node{'' if nodes == 1 else 's'}"
+
+
+# -- lines ---------------------------------------------------------------------------------
+
+
+def lines(policy: str, found: Agreement) -> list[str]:
+    """The facts of one policy, below each other; those of the record are `record_lines`."""
+    ends = ""
+    if math.isfinite(found.ratio.lower) and math.isfinite(found.ratio.upper):
+        ends = f" ({found.ratio.lower:.2f} to {found.ratio.upper:.2f})"
+    told = [f"simulated    {policy}: {_summary(found.simulated)}"]
+    if not math.isnan(found.ratio.mean):
+        told.append(
+            f"agreement    {found.ratio.mean:.2f} of the recorded mean{ends}; rank correlation of waits "
+            f"{_known(found.waits)}; correlation of the hourly queue {_known(found.queue)}, of use {_known(found.use)}"
+        )
+    return told
+
+
+def record_lines(found: Agreement, policy: str) -> list[str]:
+    """The facts of the record; ``policy`` is the one that was simulated."""
+    one = found.recorded
+    told = [
+        f"recorded     {one.count:,} waits: {_summary(one)}, {100 * one.at_once:.0f} % at most a minute"
+    ]
+    if not math.isnan(found.recorded_room):
+        other = "" if math.isnan(found.simulated_room) else f" ({policy}: {100 * found.simulated_room:.0f} %)"  # fmt: skip
+        told.append(
+            f"not capacity {100 * found.recorded_room:.0f} % of the waiting passed while the GPUs that the job needed "
+            f"were free{other}"
+        )
+    return told
+
+
+def held_line(held: HeldOut) -> str:
+    """The fitted number of nodes and how it did."""
+    return (
+        f"held out     with {held.nodes:,} of {held.of:,} nodes, fitted on the first half: "
+        f"{time_of(held.simulated_s)} on the second (recorded {time_of(held.recorded_s)})"
+    )
+
+
+def _summary(waits: Waits) -> str:
+    told = zip(("mean", "median", "p95"), waits[1:4], strict=True)
+    return ", ".join(f"{name} {time_of(value)}" for name, value in told)
+
+
+def _known(value: float) -> str:
+    return "unknown" if math.isnan(value) else f"{value:.2f}"
+
+
+def time_of(seconds: float) -> str:
+    """A time in the largest unit of which there are two."""
+    if seconds == 0:
+        return "0"
+    for size, unit in ((86_400.0, "days"), (3600.0, "h"), (60.0, "min")):
+        if seconds >= (48 * 3600 if unit == "days" else 1.5 * size):
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.3g} s"

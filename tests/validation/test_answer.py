@@ -1,0 +1,142 @@
+"""The answer of a validation in words: a case for every branch."""
+
+import math
+
+import pytest
+
+from experiments.validation.agreement import Agreement
+from experiments.validation.answer import (
+    Verdict,
+    distance,
+    factor_of,
+    held_line,
+    lines,
+    record_lines,
+    time_of,
+    verdict,
+)
+from experiments.validation.calibrating import HeldOut
+from simulator.metrics.waits import Waits
+from simulator.statistics import Estimate
+
+INF, NAN = math.inf, math.nan
+
+
+def found(
+    ratio=0.45, *, room=0.5, rank=0.25, jobs=28_481, at_once=0.39, ends=(0.4, 0.5)
+) -> Agreement:
+    one = Waits(jobs, 15_385.0, 300.0, 84_780.0, at_once)
+    other = Waits(jobs, 15_385.0 * ratio, 0.0, 37_962.0, 0.55)
+    return Agreement(one, other, room, 0.11, Estimate(ratio, *ends, 340), rank, 0.31, NAN)
+
+
+def held(ratio=1.05, nodes=87, ends=(0.9, 1.2)) -> HeldOut:
+    estimate = Estimate(ratio, *ends, 170)
+    return HeldOut(nodes, 100, (f"cluster.num_nodes={nodes}",), 0.99, 9649 * ratio, 9649, estimate)
+
+
+WHO = " Which jobs wait does not agree (rank correlation 0.25): take answers on means alone."
+TODAY = " For `size` and `whatif`: --set cluster.num_nodes=87 as today's size."
+ONLY = " Compare policies by their differences only."
+CASES = [
+    # nothing can be said, whatever was fitted
+    (found(jobs=999), held(), Verdict("none", "No verdict: 999 jobs have a recorded wait, expected at least 1,000.")),
+    (found(at_once=0.98), held(), Verdict("none", "No verdict: hardly any job waited (2 % of them for over a minute).")),
+    # room: no number of nodes is an answer
+    (found(0.03, room=0.995, ends=(0.02, 0.04)), held(),
+     Verdict("refused", "Waits are too short by 97 %. Capacity is not what limits: 100 % of the recorded waiting passed "
+             "with room, so no number of nodes is an answer." + ONLY, factor=50.0)),
+    # nothing was fitted
+    (found(1.0, rank=0.9, ends=(0.9, 1.1)), None,
+     Verdict("recommended", "The mean wait agrees: it is 1.00 of the recorded one.", factor=1 / 0.9)),
+    (found(1.0, ends=(0.9, 1.1)), None,
+     Verdict("recommended", "The mean wait agrees: it is 1.00 of the recorded one." + WHO, factor=1 / 0.9)),
+    (found(2.3, ends=(2.0, 2.5)), None,
+     Verdict("refused", "Waits are too long: 2.3 times the recorded ones." + ONLY + " No size is recommended.", factor=2.5)),
+    # the fit does not hold on the second half, however near the whole is
+    (found(0.45), held(2.1, ends=(1.8, 2.4)),
+     Verdict("refused", "Waits are too short by half." + ONLY + " The simulation that was fitted on the first half "
+             "(87 nodes) has 2.1 times the recorded mean wait on the second: the number of nodes does not explain the "
+             "waits, and no size is recommended.", factor=2.4)),
+    (found(1.0), held(0.5, nodes=1, ends=(0.4, 0.6)),
+     Verdict("refused", "The mean wait agrees: it is 1.00 of the recorded one. The simulation that was fitted on the "
+             "first half (1 node) has 0.5 times the recorded mean wait on the second: the number of nodes does not "
+             "explain the waits, and no size is recommended.", factor=2.5)),
+    # it holds
+    (found(), held(), Verdict("recommended", "Waits are too short by half." + WHO + ONLY + TODAY, ("cluster.num_nodes=87",), 1.2)),
+    (found(rank=NAN), held(), Verdict("recommended", "Waits are too short by half." + ONLY + TODAY, ("cluster.num_nodes=87",), 1.2)),
+    (found(0.9, rank=0.8), held(1.0, nodes=100),
+     Verdict("recommended", "The mean wait agrees: it is 0.90 of the recorded one. The documented size is today's size.", factor=1.2)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("agreement", "fitted", "wanted"), CASES)
+def test_verdict(agreement, fitted, wanted):
+    given = verdict(agreement, fitted)
+    assert given.words == wanted.words
+    assert (given.kind, given.settings) == (wanted.kind, wanted.settings)
+    assert given.factor == pytest.approx(wanted.factor)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "sentence"),
+    [
+        (0.79, "Waits are too short by 21 %."),
+        (0.8, "The mean wait agrees: it is 0.80 of the recorded one."),
+        (1.25, "The mean wait agrees: it is 1.25 of the recorded one."),
+        (1.26, "Waits are too long: 1.3 times the recorded ones."),
+        (0.43, "Waits are too short by 57 %."),
+        (0.45, "Waits are too short by half."),
+        (0.55, "Waits are too short by half."),
+        (0.57, "Waits are too short by 43 %."),
+        (0.0, "Waits are too short by 100 %."),
+    ],
+)
+def test_distance(ratio, sentence):
+    assert distance(ratio) == sentence
+
+
+@pytest.mark.parametrize(
+    ("ratio", "ends", "factor"),
+    [
+        (1.0, (1.0, 1.0), 1.0),
+        (0.5, (0.4, 0.8), 2.5),
+        (1.1, (0.9, 1.5), 1.5),
+        (0.5, (-INF, INF), 2.0),
+        (0.5, (0.0, 1.0), INF),
+        (NAN, (-INF, INF), INF),
+    ],
+)
+def test_factor(ratio, ends, factor):
+    assert factor_of(Estimate(ratio, *ends, 5)) == factor
+
+
+def test_lines():
+    one = found()
+    assert record_lines(one, "sjf") == [
+        "recorded     28,481 waits: mean 4.27 h, median 5 min, p95 23.6 h, 39 % at most a minute",
+        "not capacity 50 % of the waiting passed while the GPUs that the job needed were free (sjf: 11 %)",
+    ]
+    assert lines("sjf", one) == [
+        "simulated    sjf: mean 1.92 h, median 0, p95 10.5 h",
+        "agreement    0.45 of the recorded mean (0.40 to 0.50); rank correlation of waits 0.25; "
+        "correlation of the hourly queue 0.31, of use unknown",
+    ]
+    assert held_line(held()) == (
+        "held out     with 87 of 100 nodes, fitted on the first half: 2.81 h on the second (recorded 2.68 h)"
+    )
+
+
+def test_lines_where_something_is_not_known():
+    assert "(" not in lines("sjf", found(ends=(-INF, INF)))[1].partition(";")[0]
+    assert len(lines("sjf", found(NAN))) == 1
+    assert len(record_lines(found(room=NAN), "sjf")) == 1
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0"), (1.5, "1.5 s"), (89, "89 s"), (90, "1.5 min"), (5399, "90 min"), (5400, "1.5 h"),
+     (172_799, "48 h"), (172_800, "2 days")],
+)  # fmt: skip
+def test_time(seconds, text):
+    assert time_of(seconds) == text
