@@ -226,7 +226,7 @@ class Shortages:
                 why = f"jobs hold parts of GPUs, and none may have had fitting, or {why}"
             if self.can_fail:
                 why = f"nodes were down, or {why}"
-            return f"  For {span} nothing was short that the tables show: {why}."
+            return f"  For {span} the tables show no shortage: {why}."
         if part.behind is None:
             return f"  Short for {span}: {part.what} ({part.text})."
         least, most = part.free

@@ -63,14 +63,16 @@ def depends_on(
     """
     made = Recorded(policy)
     if simulated(workload, made).informed:
-        return "it asks for jobs that have not come (view.all_jobs)"
+        return "the policy asks for jobs that have not been submitted yet (view.all_jobs)"
     for kept, other in others:
         until_s = float(workload.submit_s[kept])
         again = Recorded(policy, until_s)
         with contextlib.suppress(_Over):
             simulated(other, again)
         if again.decisions != [each for each in made.decisions if each[0] < until_s]:
-            return f"with other jobs after {until_s:.9g} s it decides otherwise before"
+            return (
+                f"if other jobs follow after {until_s:.9g} s, the policy decides differently before"
+            )
     return ""
 
 

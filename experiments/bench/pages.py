@@ -91,7 +91,7 @@ def _image(path: str, text: str) -> str:
 def _about(task: Task) -> str:
     lists = {
         "Exact, that is, equal to published results job by job": task.exact,
-        "Informed, that is, they know more than the jobs so far": task.knows,
+        "Informed, that is, they know more than the jobs submitted so far": task.knows,
     }
     told = "".join(
         f"<p>{title}:</p><ul>{''.join(f'<li>{escape(name)}: {escape(what)}</li>' for name, what in of.items())}</ul>"
@@ -128,7 +128,7 @@ def picture(tables: Mapping[str, pd.DataFrame]) -> Figure:
             (
                 ("o", ~is_exact & ~knows, "other policies"),
                 ("s", is_exact, "equal to published results"),
-                ("^", knows & ~is_exact, "informed: knows more than the jobs so far"),
+                ("^", knows & ~is_exact, "informed: knows more than the jobs submitted so far"),
             )
         ):
             if chosen.any():

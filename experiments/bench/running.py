@@ -135,5 +135,5 @@ def checked_policy(
         submitted(name, size, policy, Path(again) / "run", trace)
         same = (Path(again) / "run" / "schedule.csv").read_bytes()
     if same != (folder / "schedule.csv").read_bytes():
-        faults.append("schedule.csv: made again, it is another one")
+        faults.append("schedule.csv: the policy was run again, and gave a different schedule")
     return faults

@@ -30,7 +30,7 @@ Example: a draw in which the best policy makes jobs wait for 0 s would rule the 
 ROUNDING = 1e-9
 """Relative: a value may be so little below a bound."""
 
-ASKED = "it asked for jobs that had not come"
+ASKED = "it asked for jobs that had not been submitted yet"
 """Of a policy of one's own that is marked."""
 RANKS = {"rank": "rank", "lower": "rank_lower", "upper": "rank_upper"}
 """Of `ranked`, the columns of the table."""

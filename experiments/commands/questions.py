@@ -117,7 +117,7 @@ def size(
             named = [(name, asked(name)) for name in policies]
             scenarios = {each.policy_label or name or each.called: each for name, each in named}
             if len(scenarios) < len(named):
-                raise InputError("--policy: a name stands twice, expected different ones")
+                raise InputError("--policy: a name is given twice, expected different ones")
             return policies_that_meet(scenarios, wanted, str(source), **how)
         key = VARIED[vary].key
         return best_size(

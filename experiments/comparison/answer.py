@@ -79,7 +79,7 @@ class Comparison:
         return self.table[self.table["metric"].isin(self.columns)] if self.columns else self.table
 
     def marked(self, policy: str) -> str:
-        """The name of a policy; with a mark behind it where a run of it asked for jobs that had not come (`View.all_jobs`)."""
+        """The name of a policy; with a mark behind it where a run of it asked for jobs that had not been submitted yet (`View.all_jobs`)."""
         runs = self.runs[self.runs["policy"] == policy]
         knows = "informed" in runs and bool((runs["informed"] == 1).any())
         return f"{policy} [informed]" if knows else policy
@@ -123,7 +123,10 @@ def _sentences(found: Comparison, labels: Mapping[str, Any], part: pd.DataFrame)
     if all(each.n == 1 for each in apart.values()):
         sentences = [equal and f"Equal: {equal}.", told and f"{told} (one run, no interval)."]
     else:
-        sentences = [equal and f"No difference from it is shown for {equal}.", told and f"{told}."]
+        sentences = [
+            equal and f"The runs show no difference from it for {equal}.",
+            told and f"{told}.",
+        ]
         sentences += _elsewhere(found, part, best)
     return [said, *filter(None, sentences)]
 

@@ -398,7 +398,9 @@ def _notes(cells: Sequence[Cell], made: Made, metrics: Sequence[str], plan: Plan
             known = f"{metrics[0]} was known to {plan.precision:.2%}"
             notes.append(f"stopped at {most} runs before {known}")
     if any(ran.numbers.get("informed") for _, ran in made):
-        notes.append("[informed]: it asked for jobs that had not come (view.all_jobs)")
+        notes.append(
+            "[informed]: the policy asked for jobs that had not been submitted yet (view.all_jobs)"
+        )
     for metric in metrics:
         beyond = f"jobs_beyond_{metric.partition('_')[0]}"
         fewest = min((ran.numbers.get(beyond, math.inf) for _, ran in made), default=math.inf)

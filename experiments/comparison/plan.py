@@ -170,7 +170,7 @@ def _axis(text: str) -> list[tuple[str, str, Scalar]]:
         )
     found = [(key.strip(), part, _label(parse_value(part))) for part in parts]
     if len({value for _, _, value in found}) < len(found):
-        raise InputError(f"--over {text!r}: a value stands twice, expected different ones")
+        raise InputError(f"--over {text!r}: a value is given twice, expected different ones")
     return found
 
 

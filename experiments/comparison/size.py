@@ -200,7 +200,7 @@ class Size:
             return (
                 told
                 if what.is_cost or self.vary == "speed"
-                else f"{told} The jobs fit on no fewer."
+                else f"{told} On fewer the jobs do not fit."
             )
         next_row = beyond.iloc[0 if what.is_cost else -1]
         share = f", and {_percent(next_row['share'])} of the draws meet it" if runs > 1 else ""

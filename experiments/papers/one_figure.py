@@ -208,7 +208,7 @@ class _Made:
         changed = ", ".join(map(str, self._changes))
         return (
             changed
-            and f"{changed}; numbers of the paper, here and in the picture, are for its own setting and are no comparison"
+            and f"{changed}; the numbers of the paper, here and in the picture, belong to its own setting and cannot be compared"
         )
 
     def failures(self) -> list[str]:

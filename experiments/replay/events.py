@@ -118,7 +118,7 @@ def events_of(recordings: Sequence[Recording]) -> dict[str, Any]:
 
 def _check_same_jobs(first: Recording, other: Recording) -> None:
     """The same jobs at the same times, so that the runs can be laid beside each other."""
-    what = f"replay: {other.name} and {first.name} ran other jobs"
+    what = f"replay: {other.name} and {first.name} ran different jobs"
     if len(first.jobs) != len(other.jobs):
         raise InputError(
             f"{what} ({len(other.jobs)} and {len(first.jobs)}), expected runs on the same jobs"

@@ -119,7 +119,9 @@ class Number(BaseModel):
         """
         low, high = self._ends
         if self.kind == "context" or math.isnan(low):
-            raise ValueError(f"{self.place}, {self.claim!r}: no value to hold ours against")
+            raise ValueError(
+                f"{self.place}, {self.claim!r}: no published value to compare ours with"
+            )
         text = self.printed
         if self.kind == "at most":
             return at_most(high, text=text)

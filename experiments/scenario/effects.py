@@ -96,7 +96,7 @@ def without_effect(
             continue  # it needs the key
         if same:
             told.append(path)
-            yield f"{'.'.join(path)}: changes nothing here, all numbers are the same without it"
+            yield f"{'.'.join(path)}: has no effect here; all numbers are the same without it"
 
 
 def _given(model: BaseModel, path: Path) -> Iterator[Path]:

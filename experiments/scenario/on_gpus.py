@@ -30,8 +30,8 @@ def on_gpus(workload: Workload, own: Cluster | None, scenario: Scenario) -> Work
     ):
         raise KeyedError(
             "cluster.groups",
-            "the jobs have a duration for each kind of server, and [adapt] makes others of them, "
-            "expected one of both",
+            "the jobs have a duration for each kind of server, and [adapt] computes others, "
+            "expected one of the two",
         )
     return jobs
 
@@ -56,8 +56,8 @@ def _on_servers(
         ran_on = [own.node_types[0].gpu_type] * len(workload)
     if not any(ran_on):
         return workload.noted(
-            "cluster.gpu_type: the jobs do not say on which GPUs their durations were taken: they count "
-            "as they are (key adapt.gpu_type)"
+            "cluster.gpu_type: the jobs do not say on which GPUs their durations were measured, so these "
+            "do not change; state the GPUs with adapt.gpu_type"
         )
     with at_key("adapt.gpu_type"):
         return on_gpu_type(workload, servers.gpu_type, ran_on)

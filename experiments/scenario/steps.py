@@ -206,7 +206,7 @@ def parts_of_gpus(setup: Setup) -> Setup:
     if setup.workload.num_gpus.any():
         why = 'their rates depend on CPUs and memory ([adapt] sensitivity = "none" keeps the parts)'
     return setup.noted(
-        f"workload: {count} jobs asked for a part of a GPU, and hold whole ones: {why}"
+        f"workload: {count} jobs ask for a part of a GPU, but hold whole ones: {why}"
     )
 
 

@@ -162,7 +162,7 @@ def _policy_labels(spec: SweepFile) -> list[str]:
 def _expect_different(values: Sequence[Scalar], what: str) -> None:
     twice = [value for value, count in Counter(values).items() if count > 1]
     if twice:
-        raise InputError(f"{what} {twice[0]!r} stands twice, expected different ones")
+        raise InputError(f"{what} {twice[0]!r} is given twice, expected different ones")
 
 
 def _expect_new(

@@ -92,7 +92,7 @@ def run_to_end(simulation: Simulation) -> None:
         first, gpus = workload.job_id[left[0]], int(workload.num_gpus[left[0]])
         needs = f", which needs {gpus} GPUs" if gpus else ""
         running = sum(len(controller.running) for controller in simulation.controllers)
-        still = f"; {running} of them run at speed 0, which nothing changes" if running else ""
+        still = f"; {running} of them run at speed 0, and nothing will change it" if running else ""
         raise simulation.infeasible(
             f"{len(left)} jobs wait for ever, the first is {first!r}{needs}{still}"
         )

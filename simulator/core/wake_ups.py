@@ -81,6 +81,6 @@ class Guard:
         alone = any(jobs.held_since_s[job] <= self._checked_s for job in controller.running)
         if left == self._left and not alone:
             raise simulation.infeasible(
-                f"none of {len(controller.active)} jobs got on with its work for {IDLE_TICKS} {what}"
+                f"none of {len(controller.active)} jobs made progress for {IDLE_TICKS} {what}"
             )
         self._left, self._checked_s = left, now_s

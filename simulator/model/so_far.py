@@ -103,7 +103,7 @@ def beyond(error: IndexError, count: int) -> str | None:
         f for f in traceback.extract_tb(error.__traceback__) if OWN not in Path(f.filename).parents
     ]
     at = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    return f"{error}{at}: what is seen of the jobs ends with the last one that was submitted, number {count - 1}"
+    return f"{error}{at}: a policy sees the jobs up to the last one that was submitted, number {count - 1}"
 
 
 class _Seen:

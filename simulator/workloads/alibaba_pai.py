@@ -103,7 +103,11 @@ class PaiTasks(Trace):
     def notes(self, table: Table, kept: Any) -> Mapping[str, int]:
         """Types of GPU."""
         typed = np.isin(table.frame["gpu_type"], ("", "CPU"), invert=True)
-        return {"jobs ran on GPUs of a type, here they take any": int((kept & typed).sum())}
+        return {
+            "jobs name the type of GPU on which they ran; here they may run on any type": int(
+                (kept & typed).sum()
+            )
+        }
 
 
 def _of(table: Table, name: str) -> FloatArray:

@@ -54,7 +54,7 @@ def resampled(workload: Workload, block: int, rng: np.random.Generator) -> Workl
     rows["record"] = None  # the log tells of another order of jobs
     return replace(workload, **rows).noted(
         *(
-            ["workload: block_bootstrap: the drawn jobs follow no others"]
+            ["workload: block_bootstrap: the drawn jobs do not depend on other jobs"]
             if any(workload.after)
             else []
         )

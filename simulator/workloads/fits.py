@@ -99,9 +99,7 @@ def sized(workload: Workload, cluster: Cluster, rule: Literal["leave-out", "clip
     }
     stated["num_nodes"] = np.where(still, 0, workload.num_nodes)
     stated["one_rack"] = workload.one_rack & ~still
-    note = (
-        f"workload: {bad.sum()} jobs do not fit on the machines, they get no more than these have"
-    )
+    note = f"workload: {bad.sum()} jobs do not fit on the machines; their demand is reduced to what these have"
     return replace(workload, **stated).noted(note)
 
 
@@ -126,7 +124,7 @@ def with_known_types(workload: Workload, cluster: Cluster) -> Workload:
     # Of jobs with a duration on the type that they ask for, the rate on other GPUs is told elsewhere.
     taken_on = zip(workload.gpu_types, workload.gpu_type, other, strict=True)
     count = sum(is_other and asked != known for asked, known, is_other in taken_on)
-    note = f"workload: {count} jobs ask for a type of GPU that no node has, here they take any"
+    note = f"workload: {count} jobs ask for a type of GPU that no node has; here they may run on any type"
     workload = replace(workload, gpu_types=texts)
     return workload.noted(note) if count else workload
 

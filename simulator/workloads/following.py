@@ -11,7 +11,7 @@ from simulator.model.workload import Dependency
 CARRIED_OUT = {"afterok": True, "aftercorr": True, "afterany": False}
 """Slurm's kinds of dependency, and whether they need success; `aftercorr` counts for all tasks of an array."""
 NOT_CARRIED_OUT = (
-    "jobs have dependencies of a kind that is not carried out (after, afternotok, singleton)"
+    "jobs have dependencies of a kind that is not supported (after, afternotok, singleton)"
 )
 _PART = re.compile(r"\s*(?:(after\w*|singleton)(?::|$))?([^,;?\s]*)[,;?\s]*")
 

@@ -90,7 +90,7 @@ class KubernetesJobs(JsonTrace):
         inside = frame["owner"].isin(started)
         return raw.keep(
             ~inside.to_numpy(dtype=bool),
-            "Kueue workloads, or parts, beside the jobs that they are of",
+            "Kueue workloads, or parts, of jobs that are in the file themselves",
         )
 
     def left_out(self, table: Table) -> Mapping[str, Any]:

@@ -115,7 +115,7 @@ class OpenbJobs(Selected):
             "pods that fit on none of the machines, left out": np.count_nonzero(
                 has_gpus & ran & ~fits
             ),
-            "pods ask for a GPU model, here they take any": sum(
+            "pods ask for a GPU model; here they may run on any model": sum(
                 bool(asked[j]) and not demands.gpu_spec[j] for j in kept.tolist()
             ),
         }

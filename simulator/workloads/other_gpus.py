@@ -78,7 +78,7 @@ def on_gpu_type(workload: Workload, gpu_type: str, ran_on: Sequence[str]) -> Wor
                 f"{min(over.values()):.3g} to {max(over.values()):.3g})"
             )
         notes.append(
-            f"cluster.gpu_type: durations count as on {gpu_type}, not {reference} (jobs: {len(jobs)}); "
+            f"cluster.gpu_type: durations are converted from {reference} to {gpu_type} (jobs: {len(jobs)}); "
             f"relative speed: {', '.join(said)}"
         )
     return faster(workload, speed).noted(*notes)

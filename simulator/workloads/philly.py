@@ -133,7 +133,7 @@ class PhillyJobs(Trace):
         frame = table.frame
         return {
             "never started": ~frame["started"].to_numpy(dtype=bool),
-            "still run, their last attempt has no end": frame["runs"].to_numpy(dtype=bool),
+            "still run: their last attempt has no end": frame["runs"].to_numpy(dtype=bool),
             "held no GPU": ~frame["held"].to_numpy(dtype=bool),
             "have no whole run": (frame["duration_s"] == 0).to_numpy(dtype=bool),
         }

@@ -113,11 +113,11 @@ def doubts(
     limited = int((kept & ~np.isnan(requested_s)).sum())
     years = kept & (duration_s > YEAR_S)
     found = {
-        f"{a_job}s start before their submission, which tells no wait": early,
+        f"{a_job}s start before their submission, so their waits are unknown": early,
         f"{a_job}s run for more than a year": years,
     }
     if over.sum() > limited / 2:
         found[
-            f"of {limited} {a_job}s with a limit run for longer than it: the unit of one of both may be another one"
+            f"of {limited} {a_job}s with a limit run for longer than it: one of the two columns may be in another unit"
         ] = over
     return {with_first(table, rows, words): int(rows.sum()) for words, rows in found.items()}

@@ -178,14 +178,14 @@ class Trace(Selected, Modelled, Redrawn):
         jobs = jobs[np.argsort(submit_s[jobs], kind="stable")]
         names = [str(k + 1) for k in range(len(table))] if names is None else names
         columns["job_id"], again = told_apart(names, kept)
-        counts["rows repeat the name of a job: jobs of their own, NAME.again1, .."] = again
+        counts["rows repeat the name of a job; they become separate jobs, NAME.again1, .."] = again
         if any(before := columns.pop("after", ())):
             here = np.flatnonzero(kept).tolist()
             given, taken_ = ([each[k] for k in here] for each in (names, columns["job_id"]))
             followed, missing = resolved([before[k] for k in here], given, taken_)
             columns["after"] = dict(zip(here, followed, strict=True))
             columns["after"] = [columns["after"].get(k, []) for k in range(len(table))]
-            counts["times a job follows one that is not here, which counts as ended"] = missing
+            counts["dependencies on jobs that are not in the file count as fulfilled"] = missing
         counts |= self._of_runs(table, kept, runs)
         asked_s = np.asarray(columns.get("requested_s", np.full(len(table), np.nan)))
         counts |= doubts(table, self.a_job, kept, submit_s, runs.start_s, duration_s, asked_s)
@@ -329,8 +329,10 @@ def _performance(duration_s: FloatArray, gpus: FloatArray) -> tuple[FixedDuratio
     part = gpus < 1 - PART_OF_A_GPU
     rounded = ~part & (np.abs(gpus - whole) > PART_OF_A_GPU)
     notes = {
-        "jobs ask for a part of a GPU; policies that share none give a whole one": int(part.sum()),
-        "jobs ask for a part of a GPU beside whole ones, which counts as a whole one": int(
+        "jobs ask for a part of a GPU; policies that do not share GPUs give them a whole one": int(
+            part.sum()
+        ),
+        "jobs ask for whole GPUs and a part of one; the part counts as a whole GPU": int(
             rounded.sum()
         ),
     }

@@ -315,7 +315,7 @@ def test_a_policy_that_asks_for_all_jobs(monkeypatch):
 
     monkeypatch.setattr(scenarios_build, "policy_of", lambda scenario: asks)
     scenario = task.scenario_of_task("philly-v1", "s")
-    told = "it asks for jobs that have not come (view.all_jobs)"
+    told = "the policy asks for jobs that have not been submitted yet (view.all_jobs)"
     assert running.looks_ahead(scenario) == told
 
 

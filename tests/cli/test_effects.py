@@ -46,7 +46,7 @@ def test_keys_that_change_nothing(keys, named):
 def test_the_command_says_it(tmp_path):
     words = ("run", "examples/jobs.csv", "--policy", "fifo", "--set", "cluster.num_nodes=2")
     ran = done(*words, "--set", "cluster.nodes_per_rack=2", "--out", tmp_path / "out")
-    text = "cluster.nodes_per_rack: changes nothing here, all numbers are the same without it"
+    text = "cluster.nodes_per_rack: has no effect here; all numbers are the same without it"
     assert ran.stderr == f"schedlab: note: {text}\n"
 
 

@@ -78,9 +78,9 @@ def told(values, metric=JCT, more=None, bounds=(), currency="USD", **columns) ->
          "Best in jobs that end late is a: 0. Next is b, with 10.0 (95 % interval 7.5 to 12.5)."),
         # differences 1, 2, 3: 2 +- 2.484 has 0 in it; 2, 3, 4: 3 +- 2.484 has not
         ({"a": [10.0] * 3, "b": around(12.0)}, JCT,
-         "Best in mean completion time is a: 10 s. No difference from it is shown for b."),
+         "Best in mean completion time is a: 10 s. The runs show no difference from it for b."),
         ({"a": [10.0] * 3, "b": around(13.0), "c": around(12.0), "d": [10.0] * 3}, JCT,
-         "Best in mean completion time is a: 10 s. No difference from it is shown for c, d. "
+         "Best in mean completion time is a: 10 s. The runs show no difference from it for c, d. "
          "Next is b, 30 % (5 to 55 %) longer."),
         ({"a": [1.0] * 3, "b": [0.4, 0.5, 0.6]}, BUSY,
          "Best in GPU time in use is a: 100 %. Next is b, 50 % (25 to 75 %) less."),
@@ -226,13 +226,13 @@ def test_a_best_without_chance_beside_others_with_it():
         ([12.0, 12.0], "Next is b, 20.0 % longer."),
         (
             [12.0, 10.0, 12.0],
-            "No difference from it is shown for b.",
+            "The runs show no difference from it for b.",
         ),  # one of 39 traces shows none
         (
             [12.0, 9.0],
-            "No difference from it is shown for b.",
+            "The runs show no difference from it for b.",
         ),  # on the file longer, on all drawn traces shorter
-        ([10.0, 12.0], "No difference from it is shown for b."),
+        ([10.0, 12.0], "The runs show no difference from it for b."),
     ],
 )
 def test_of_a_file_the_drawn_traces_tell(b, behind):
@@ -262,7 +262,7 @@ def test_policies_that_only_rounding_tells_apart_are_equal():
     assert sheet_of(found, {})["policy"].tolist() == ["a", "b", "c"]
     assert sheet_of(found, {})["rank"].tolist() == ["1.5", "1.5", "3"]
     assert words_of(found)[0].startswith("Best in mean completion time is a:")
-    assert "No difference from it is shown for b." in words_of(found)[0]
+    assert "The runs show no difference from it for b." in words_of(found)[0]
     assert [line.count("textbf") for line in latex_of(found).splitlines()[4:7]] == [1, 1, 0]
 
 

@@ -75,7 +75,7 @@ def test_files_of_one_name_are_apart(tmp_path):
     assert sorted(found.runs["file"]) == [str(path) for path in paths]
     with pytest.raises(InputError, match="expected different files"):
         compare([paths[0], paths[0]], ["fifo-strict"])
-    with pytest.raises(InputError, match="a value stands twice"):
+    with pytest.raises(InputError, match="a value is given twice"):
         compare(paths[0], ["fifo-strict"], over=["workload.arrival_rate_per_h=1,1.0"])
 
 

@@ -142,8 +142,8 @@ def test_a_swept_key(text, found):
         (" =1,2", "expected KEY=a,b,c, such as cluster.num_nodes=4,8,16"),
         ("a=", "expected KEY=a,b,c, such as cluster.num_nodes=4,8,16"),
         ("a=1,,2", "expected KEY=a,b,c, such as cluster.num_nodes=4,8,16"),
-        ("a=1,1", "a value stands twice, expected different ones"),
-        ("a=1,1.0", "a value stands twice, expected different ones"),
+        ("a=1,1", "a value is given twice, expected different ones"),
+        ("a=1,1.0", "a value is given twice, expected different ones"),
         (" seed =1,2", "each run has a seed of its own, expected --seed or --draws"),
     ],
 )

@@ -65,7 +65,7 @@ def test_which_policies_meet(tmp_path):
         assert told.startswith(answer.format(bound)), told
     assert (tmp_path / "o" / "size.png").exists()
     twice = refused(*asked, "In order=sjf", "--target", bound)
-    assert "--policy: a name stands twice" in twice
+    assert "--policy: a name is given twice" in twice
 
 
 def test_runs_that_are_kept_are_not_made_again(three, tmp_path, monkeypatch):

@@ -230,7 +230,7 @@ MANY = "mean_total_wait < 1h in at least 95 % of 40 draws"
         ([(1, 9000.0, NONE, NONE, 0.0), (2, 5400.0, NONE, NONE, 0.0), (3, 1800.0, NONE, NONE, 1.0), (4, 0.0, NONE, NONE, 1.0)], 3,
          f"3 nodes meet {ONE}: the mean total wait is 0.5 h. At 2 nodes it is 1.5 h."),
         ([(1, 1800.0, NONE, NONE, 1.0), (2, 0.0, NONE, NONE, 1.0)], 1,
-         f"1 node meets {ONE}: the mean total wait is 0.5 h. The jobs fit on no fewer."),
+         f"1 node meets {ONE}: the mean total wait is 0.5 h. On fewer the jobs do not fit."),
         ([(1, 5400.0, NONE, NONE, 0.0), (2, 1800.0, NONE, NONE, 1.0)], 2,
          f"2 nodes meet {ONE}: the mean total wait is 0.5 h. At 1 node it is 1.5 h."),
         ([(1, 9000.0, NONE, NONE, 0.0), (1200, 5400.0, NONE, NONE, 0.0)], None,
@@ -241,7 +241,7 @@ MANY = "mean_total_wait < 1h in at least 95 % of 40 draws"
          f"3 nodes meet {MANY}: the mean total wait is 0.5 h (95 % interval 0.25 h to 1 h). "
          "At 2 nodes it is 0.8333 h, and 90 % of the draws meet it."),
         ([(2, 3000.0, NONE, NONE, 0.0), (3, 1800.0, 900.0, 3600.0, 0.95)], 3,
-         f"3 nodes meet {MANY}: the mean total wait is 0.5 h (95 % interval 0.25 h to 1 h). The jobs fit on no fewer."),
+         f"3 nodes meet {MANY}: the mean total wait is 0.5 h (95 % interval 0.25 h to 1 h). On fewer the jobs do not fit."),
         ([(2, 3000.0, 2000.0, 4000.0, 0.9), (3, 1800.0, 900.0, 3700.0, 0.925), (4, 0.0, NONE, NONE, 1.0)], None,
          f"Nothing meets {MANY}: at 3 nodes the mean total wait is 0.5 h."),
         # a larger one that misses is not the next one
@@ -291,7 +291,7 @@ def test_the_slowest_that_was_tried_is_no_end():
     found = answer([(0.05, 1800.0, NONE, NONE, 1.0)], 0.05, "speed").words()
     assert found == f"0.05 times the speed meets {ONE}: the mean total wait is 0.5 h."
     found = answer([(1, 1800.0, NONE, NONE, 1.0)], 1, "gpus").words()
-    assert found.endswith(" The jobs fit on no fewer.")
+    assert found.endswith(" On fewer the jobs do not fit.")
 
 
 def test_counts_are_a_plural():
@@ -430,10 +430,10 @@ def three(scenario):
 @pytest.mark.parametrize(
     ("target", "sentence"),
     [
-        ("mean_total_wait < 101s", "1 node meets {}: the mean total wait is 100 s. The jobs fit on no fewer."),
+        ("mean_total_wait < 101s", "1 node meets {}: the mean total wait is 100 s. On fewer the jobs do not fit."),
         ("mean_total_wait < 34 s", "2 nodes meet {}: the mean total wait is 33.33 s. At 1 node it is 100 s."),
         ("mean_total_wait_s<=33", "3 nodes meet {}: the mean total wait is 0 s. At 2 nodes it is 33.33 s."),
-        ("gpu_utilisation > 100 %", "1 node meets {}: the GPU time in use is 100 %. The jobs fit on no fewer."),
+        ("gpu_utilisation > 100 %", "1 node meets {}: the GPU time in use is 100 %. On fewer the jobs do not fit."),
         ("mean_jct < 1.5 min", "Nothing meets {}: at 3 nodes the mean completion time is 100 s."),
     ],
 )  # fmt: skip

@@ -86,7 +86,9 @@ class Standstill(Feature):
 
 
 def test_speed_0_that_nothing_changes_is_told():
-    with pytest.raises(InfeasibleDecision, match="1 of them run at speed 0, which nothing changes"):
+    with pytest.raises(
+        InfeasibleDecision, match="1 of them run at speed 0, and nothing will change it"
+    ):
         run(fixed([0], [10]), nodes(), "fifo-strict", Standstill())
 
 

@@ -173,7 +173,7 @@ def difference(name: str, elastic: bool) -> str:
 
 @pytest.mark.parametrize(("name", "elastic"), CASES)
 def test_jobs_to_come_change_nothing_before_they_come(name, elastic):
-    asks = "it asks for jobs that have not come (view.all_jobs)"
+    asks = "the policy asks for jobs that have not been submitted yet (view.all_jobs)"
     assert difference(name, elastic) == (asks if name in INFORMED else "")
 
 

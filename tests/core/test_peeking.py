@@ -272,7 +272,7 @@ def test_the_command_tells_it_in_one_line(tmp_path):
         "run", "examples/mmc.toml", "--policy", f"{tmp_path / 'peek.py'}:peek", "--allow-code"
     )
     assert "peek.py:4)" in told
-    assert "what is seen of the jobs ends with the last one that was submitted" in told
+    assert "a policy sees the jobs up to the last one that was submitted" in told
 
 
 def test_a_feature_is_seen_as_it_is():

@@ -121,6 +121,6 @@ def test_a_plan_overtaken_by_a_newer_one_wakes_nobody():
 
 def test_a_policy_that_only_wakes_up_is_stopped():
     """It runs no job and asks for ever."""
-    told = f"none of 1 jobs got on with its work for {IDLE_TICKS} wake-ups"
+    told = f"none of 1 jobs made progress for {IDLE_TICKS} wake-ups"
     with pytest.raises(InfeasibleDecision, match=told):
         run(fixed([0], [10]), nodes(), lambda view: Decision(again_s=1.0))

@@ -48,7 +48,7 @@ def test_fields_17_and_18_of_swf(tmp_path: Path) -> None:
     )  # fmt: skip
     jobs = read_jobs(path)
     assert jobs.notes == (
-        f"{path}: 1 times a job follows one that is not here, which counts as ended",
+        f"{path}: 1 dependencies on jobs that are not in the file count as fulfilled",
     )
     result = run(jobs)
     assert result.first_start_s.tolist() == [0, 130, 500, 501]
@@ -79,7 +79,7 @@ def test_a_table_names_those_before(tmp_path: Path) -> None:
     )  # fmt: skip
     jobs = read_jobs(path)
     assert jobs.after[2] == (Dependency("x_1", 0, True), Dependency("x_2", 0, True))
-    assert "1 jobs have dependencies of a kind that is not carried out" in jobs.notes[0]
+    assert "1 jobs have dependencies of a kind that is not supported" in jobs.notes[0]
     assert run(jobs).first_start_s.tolist() == [0, 0, 25, 90, 3]
 
 

@@ -212,7 +212,7 @@ def test_types_that_leave_no_choice() -> None:
     known = with_known_types(work, mixed(A, B))
     assert known.gpu_types == ("T4", "", "", "a100|x")
     assert known.notes == (
-        "workload: 1 jobs ask for a type of GPU that no node has, here they take any",
+        "workload: 1 jobs ask for a type of GPU that no node has; here they may run on any type",
     )
     one = with_known_types(work, mixed(A))
     assert (one.gpu_types, one.notes[0][:16]) == (("",) * 4, "workload: 2 jobs")
@@ -241,7 +241,7 @@ def test_types_are_known_by_any_spelling() -> None:
     known = with_known_types(jobs(*((1, 0, types) for types in asked)), have)
     assert known.gpu_types == ("a100", "A100|h100", "h100", "", "", "h100")
     assert [note for note in known.notes if "type of GPU" in note] == [
-        "workload: 1 jobs ask for a type of GPU that no node has, here they take any"
+        "workload: 1 jobs ask for a type of GPU that no node has; here they may run on any type"
     ]
 
 
@@ -305,7 +305,7 @@ def test_pods_on_the_models_that_they_ask_for(tmp_path: Path) -> None:
     )
     for policy in ("shared", "fifo-backfill"):
         ran = done("run", "s.toml", "--policy", policy, "--out", policy, cwd=tmp_path)
-        assert "1 pods ask for a GPU model, here they take any" in ran.stderr
+        assert "1 pods ask for a GPU model; here they may run on any model" in ran.stderr
         jobs = pd.read_csv(tmp_path / policy / "jobs.csv").set_index("job_id")
         assert jobs["first_start_s"].to_dict() == {"x": 0, "y": 100, "z": 2, "w": 2}
 

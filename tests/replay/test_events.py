@@ -103,9 +103,9 @@ def test_a_run_that_is_unknown_but_for_its_tables():
 
 def test_runs_on_other_jobs_are_refused():
     one, two, three = fixed_jobs(20, 2), fixed_jobs(20, 2, seed=2), fixed_jobs(21, 2)
-    with pytest.raises(InputError, match=r"ran other jobs \(arrival_s of job 1 is"):
+    with pytest.raises(InputError, match=r"ran different jobs \(arrival_s of job 1 is"):
         events_of([Recording.of(one), Recording.of(two, "two")])
-    with pytest.raises(InputError, match=r"ran other jobs \(21 and 20\)"):
+    with pytest.raises(InputError, match=r"ran different jobs \(21 and 20\)"):
         events_of([Recording.of(one), Recording.of(three)])
     with pytest.raises(InputError, match="no runs"):
         events_of([])

@@ -72,7 +72,7 @@ def test_runs_of_a_sweep(tmp_path, browser):
     names = browser.run("player.replay.runs.map((run) => run.name)")
     assert names == ["fifo-strict", "fifo-backfill"]
     assert browser.run("player.replay.runs[1].summary(player.replay.end).cost") > 0
-    with pytest.raises(InputError, match="ran other jobs"):
+    with pytest.raises(InputError, match="ran different jobs"):
         replay_folders([tmp_path / "s"], tmp_path / "a.html")
     with pytest.raises(InputError, match="no such label, expected one of"):
         replay_folders([tmp_path / "s"], tmp_path / "a.html", {"sed": "1"})

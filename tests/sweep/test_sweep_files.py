@@ -159,9 +159,9 @@ def test_swept_paths_are_relative_to_the_sweep_and_the_scenario_s_to_the_scenari
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (BASE.replace("[3, 5]", "[3, 5, 3]"), "seeds 3 stands twice"),
-        (BASE.replace('"edf"', '"fifo"'), "policies: label 'fifo' stands twice"),
-        (BASE.replace('"edf"', '{ name = "edf", label = "fifo" }'), "policies: label 'fifo' stands twice"),
+        (BASE.replace("[3, 5]", "[3, 5, 3]"), "seeds 3 is given twice"),
+        (BASE.replace('"edf"', '"fifo"'), "policies: label 'fifo' is given twice"),
+        (BASE.replace('"edf"', '{ name = "edf", label = "fifo" }'), "policies: label 'fifo' is given twice"),
         (
             BASE.replace('"edf"', '{ name = "fifo", label = "first" }'),
             "the same runs twice (policy=fifo; policy=first)",

@@ -50,8 +50,8 @@ def test_tasks_of_pai(tmp_path: Path, head: tuple[str, ...]) -> None:
     assert told(jobs) == [
         f"1 jobs hold no GPU, left out (the first in line {4 + len(head)})",
         f"1 jobs have a task without a start or an end, left out (the first in line {5 + len(head)})",
-        "2 jobs ran on GPUs of a type, here they take any",
-        "1 jobs ask for a part of a GPU beside whole ones, which counts as a whole one",
+        "2 jobs name the type of GPU on which they ran; here they may run on any type",
+        "1 jobs ask for whole GPUs and a part of one; the part counts as a whole GPU",
     ]
 
 

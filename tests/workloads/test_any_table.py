@@ -182,8 +182,8 @@ def test_parts_of_gpus(tmp_path: Path) -> None:
     assert jobs.performance.part.tolist() == [0.25, 1, 1]
     assert jobs.num_gpus.tolist() == [1, 3, 4]
     assert notes(jobs) == [
-        "1 jobs ask for a part of a GPU; policies that share none give a whole one",
-        "1 jobs ask for a part of a GPU beside whole ones, which counts as a whole one",
+        "1 jobs ask for a part of a GPU; policies that do not share GPUs give them a whole one",
+        "1 jobs ask for whole GPUs and a part of one; the part counts as a whole GPU",
     ]
 
 
@@ -234,7 +234,7 @@ def test_rows_without_a_run_and_rows_of_one_job(tmp_path: Path, kind: str) -> No
         "1 jobs hold no GPU, left out (the first in line 7)",
         "1 jobs have no duration, left out (the first in line 5)",
         "1 jobs ended as they started, left out (the first in line 4)",
-        "1 rows repeat the name of a job: jobs of their own, NAME.again1, ..",
+        "1 rows repeat the name of a job; they become separate jobs, NAME.again1, ..",
     ]
 
 

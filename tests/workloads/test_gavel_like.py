@@ -143,4 +143,4 @@ def test_models_of_several_gpus_are_said_to_change_nothing_without_them(throughp
     keys = {"gpus": {"v100": 2}, "spread": ["LM"]}
     scenario = Scenario.model_validate({"policy": "max-min-fairness", "workload": jobs | keys})
     said = list(without_effect(scenario, scenarios.run(scenario), 60.0))
-    assert "workload.spread: changes nothing here, all numbers are the same without it" in said
+    assert "workload.spread: has no effect here; all numbers are the same without it" in said

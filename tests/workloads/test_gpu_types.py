@@ -149,9 +149,9 @@ def test_a_job_takes_as_long_as_its_network_on_the_gpus_of_the_scenario(tmp_path
     assert found == pytest.approx(wanted, rel=1e-3)
     assert workload.requested_s[0] == pytest.approx(2 * found[0])
     assert workload.notes == (
-        "cluster.gpu_type: durations count as on H100, not V100 (jobs: 2); relative speed: resnet50 3.35, "
+        "cluster.gpu_type: durations are converted from V100 to H100 (jobs: 2); relative speed: resnet50 3.35, "
         "others 5.04 (geometric mean of 9 networks, 3.35 to 9.93)",
-        "cluster.gpu_type: durations count as on H100, not A100 (jobs: 1); relative speed: resnet50 1.76",
+        "cluster.gpu_type: durations are converted from A100 to H100 (jobs: 1); relative speed: resnet50 1.76",
     )
 
 

@@ -122,7 +122,7 @@ def test_workloads_of_kueue(tmp_path: Path) -> None:
     owned["of-ray"]["metadata"]["ownerReferences"] = [{"kind": "RayJob", "name": "j"}]
     made = read(tmp_path, "kubernetes", {"kind": "List", "items": [workload, job, *owned.values()]})
     assert (made.job_id, seconds(made)) == (("team/w", "team/j", "team/of-ray"), [120, 7, 180])
-    assert told(made) == ["1 Kueue workloads, or parts, beside the jobs that they are of"]
+    assert told(made) == ["1 Kueue workloads, or parts, of jobs that are in the file themselves"]
 
 
 def test_jobs_of_volcano(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_jobs_of_other_kinds_have_the_gpus_of_their_pods(tmp_path: Path, kind: s
     assert (made.job_id, made.num_gpus.tolist(), seconds(made)) == (("team/big",), [gpus], [3600])
     assert told(made) == [
         "3 items of kinds that are not read: Service 2, Event 1",
-        "1 Kueue workloads, or parts, beside the jobs that they are of",
+        "1 Kueue workloads, or parts, of jobs that are in the file themselves",
     ]
 
 

@@ -51,7 +51,7 @@ def test_pods_as_they_are(files):
         "1 pods without GPUs, left out",
         "1 pods that never ran, left out",
         "1 pods that fit on none of the machines, left out",
-        "1 pods ask for a GPU model, here they take any",
+        "1 pods ask for a GPU model; here they may run on any model",
     ]
     # 460 and 540 thousandths share one GPU, and the pod of two GPUs waits for the longer of them.
     run = simulate(jobs, cluster, make_policy("shared"))

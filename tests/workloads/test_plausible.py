@@ -73,7 +73,7 @@ def test_a_start_before_the_submission_tells_no_wait(tmp_path):
     assert durations(jobs) == [70, 60, 110]
     np.testing.assert_equal(recorded(jobs).wait_s, [np.nan, 0, np.nan])
     assert notes(jobs) == [
-        "2 jobs start before their submission, which tells no wait (the first in line 2)"
+        "2 jobs start before their submission, so their waits are unknown (the first in line 2)"
     ]
 
 
@@ -95,16 +95,16 @@ LIMITS = "job_id,submit_time_s,duration_s,num_gpus,{}\n"
          "3 jobs run for longer than time_limit in seconds, which is read as minutes (the first in line 2)"),
         # the title names its unit
         ("time_limit_s", "3600,120 3500,60 1800,1440", [120, 60, 1440],
-         "3 of 3 jobs with a limit run for longer than it: the unit of one of both may be another one (the first in line 2)"),
+         "3 of 3 jobs with a limit run for longer than it: one of the two columns may be in another unit (the first in line 2)"),
         ("time_limit_min", "3600,120 3500,60 1800,1440", [7200, 3600, 86_400], None),
         # half of them run to their limit, and a little longer
         ("time_limit", "60,100 161,100 162,100 99,100", [100] * 4, None),
         # neither seconds nor minutes
         ("time_limit", "36000,2 36000,3 7200,4", [2, 3, 4],
-         "3 of 3 jobs with a limit run for longer than it: the unit of one of both may be another one (the first in line 2)"),
+         "3 of 3 jobs with a limit run for longer than it: one of the two columns may be in another unit (the first in line 2)"),
         # too few rows to tell
         ("time_limit", "3600,120 3500,60", [120, 60],
-         "2 of 2 jobs with a limit run for longer than it: the unit of one of both may be another one (the first in line 2)"),
+         "2 of 2 jobs with a limit run for longer than it: one of the two columns may be in another unit (the first in line 2)"),
     ],
 )  # fmt: skip
 def test_limits_that_most_jobs_exceed(tmp_path, title, rows, requested_s, told):

@@ -47,7 +47,7 @@ def test_jobs_run_from_start_to_end_on_what_they_held(tmp_path: Path, end: str) 
         "1 jobs never started, left out (the first in line 5)",
         "1 jobs still run, or their end is unknown, left out (the first in line 6)",
         "1 jobs hold no GPU, left out (the first in line 7)",
-        "1 rows repeat the name of a job: jobs of their own, NAME.again1, ..",
+        "1 rows repeat the name of a job; they become separate jobs, NAME.again1, ..",
     ]
 
 

@@ -98,7 +98,7 @@ def test_philly_log(tmp_path):
     assert w.num_gpus.tolist() == [16, 1]
     assert [note.partition(": ")[2] for note in w.notes] == [
         "1 jobs never started, left out (the first in entry 3)",
-        "3 jobs still run, their last attempt has no end, left out (the first in entry 4)",
+        "3 jobs still run: their last attempt has no end, left out (the first in entry 4)",
         "1 jobs held no GPU, left out (the first in entry 7)",
         "1 jobs have no whole run, left out (the first in entry 8)",
     ]

@@ -86,10 +86,10 @@ class _Rounds:
                 return None
             job = int(self.stretches.job[index])
             if start_s < begin_s - slack_s(begin_s):
-                what = f"starts or changes at {start_s:.9g} s, the next round begins at {begin_s:.9g} s"
+                what = f"starts or changes at {start_s:.9g} s, but the next round begins at {begin_s:.9g} s"
                 return self._fault(job, what)
             if job in self._done:
-                return self._fault(job, f"holds GPUs from {start_s:.9g} s, after its work")
+                return self._fault(job, f"holds GPUs from {start_s:.9g} s, after its work is done")
             self._running[job] = index
             self._started += 1
         return None
@@ -107,9 +107,11 @@ class _Rounds:
             stop_s = float(ends[self._running[job]])
             late_s, near_s = stop_s - due_s, float(slack_s(end_s))
             if left == 0 and abs(late_s) > near_s:
-                return self._fault(job, f"ends at {stop_s:.9g} s, its work at {due_s:.9g} s"), end_s
+                return self._fault(
+                    job, f"ends at {stop_s:.9g} s, but its work is done at {due_s:.9g} s"
+                ), end_s
             if late_s < -near_s:
-                what = f"stops at {stop_s:.9g} s, the round lasts until {due_s:.9g} s"
+                what = f"stops at {stop_s:.9g} s, but the round lasts until {due_s:.9g} s"
                 if stop_s <= begin_s + near_s:
                     what = f"stops at {stop_s:.9g} s, before its work is done"
                 return self._fault(job, what), end_s

@@ -119,18 +119,18 @@ class ReliabilityKeys(Reliability, FailureTable):
     def notes(self, scene: Scene) -> Iterable[str]:
         """Keys that need another one, which is not given."""
         pairs = {
-            "bad_factor": self.bad_fraction,
-            "bad_fraction": self.bad_factor,
-            "preemption_s": self.spare_nodes,
-            "manual_repair": self.to_manual,
-            "manual_fails": self.to_manual,
-            "misdiagnosed": self.diagnosed,
-            "retire_window_s": self.retire_after,
-            "score_half_life_s": self.retire_score,
+            "bad_factor": "bad_fraction",
+            "bad_fraction": "bad_factor",
+            "preemption_s": "spare_nodes",
+            "manual_repair": "to_manual",
+            "manual_fails": "to_manual",
+            "misdiagnosed": "diagnosed",
+            "retire_window_s": "retire_after",
+            "score_half_life_s": "retire_score",
         }
         for key, needed in pairs.items():
-            if getattr(self, key) and not needed:
-                yield f"reliability.{key}: what it goes with is 0 or not given; no effect"
+            if getattr(self, key) and not getattr(self, needed):
+                yield f"reliability.{key}: no effect, since {needed} is 0 or not given"
         if failures_of(scene).checkpoints is None:
             yield "reliability: without [checkpoints], a job begins anew at each failure; interval_s = 0 keeps its work"
 
@@ -154,8 +154,8 @@ class CheckpointKeys(Checkpoints, FailureTable):
         )
         if isinstance(self.interval_s, str) and not can_fail:
             yield (
-                f'checkpoints.interval_s: "{self.interval_s}" follows the failures that come without notice, '
-                "and none does; no checkpoint is made"
+                f'checkpoints.interval_s: "{self.interval_s}" is computed from the failures that come without notice, but '
+                "there are none, so no checkpoint is made"
             )
         warned = any(cause.notice_s > 0 for cause in made.outages)
         costs = self.cost_s or self.cost_per_gpu_s or self.cost_of_model
