@@ -163,8 +163,8 @@ def lines(
 
 
 FEWER = (
-    " A method with fewer than five {runs} has no interval, and stands where its mean difference on the same {runs} to the closest "
-    "of those with the most puts it (moved_by in the file)."
+    " A method with fewer than five {runs} has no interval. Its point is the mean of the closest method among those "
+    "with the most {runs}, plus the mean difference between the two on the same {runs} (column moved_by of the file)."
 )
 """What `on_all_runs` does, for captions."""
 

@@ -12,9 +12,10 @@ runs over the active jobs, with b_j = min(1, T / W_j) the part of job j's life W
 its shortest time left) that falls into the window, and over the jobs expected to arrive in it,
 drawn from those seen.
 
-How many arrive is random, and the best price is not linear in their number: where lateness costs a thousand
-times the lease, it is nothing while the jobs fit, and near the weights when they do not. So the price is
-the expected one, over a normally distributed number of arrivals (Gauss-Hermite quadrature).
+The number of arrivals is random, and the best price is not linear in it. For example, if lateness costs a
+thousand times as much as the lease, the best price is zero while the jobs fit on the nodes, and near the weights
+of the jobs when they do not. The price is therefore the expected one, over a normally distributed number of
+arrivals (Gauss-Hermite quadrature).
 
 Where node types are fixed, a second of a node of type v costs lambda omega_v, with omega_v how much
 faster its nodes get on with the jobs seen than those of the best type do: one price of work, whatever

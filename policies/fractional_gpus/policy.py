@@ -1,4 +1,4 @@
-"""Shared GPUs with arrivals and departures: first come first served, each job where a rule puts it."""
+"""Shared GPUs with arrivals and departures: first come first served; a rule chooses the GPU of each job."""
 
 from __future__ import annotations
 

@@ -114,10 +114,10 @@ def figure_3(results: Results, scenario: int) -> Drawn:
     caption = (
         "Energy cost, total cost, its saving by RG, time to finish and time of a call; J = 10 N, mixed arrivals, "
         f"means and 95 % intervals over {_seeds_by_method(runs[runs['method'].isin(SHOWN)])}, left at the "
-        f"{RATES['measured']}, right at the {RATES['node']}. FIFO, EDF and PS are one line, the mean of the "
-        f"three: they cost the same in {_share_of_equal_rivals(runs)} runs.{plots.FEWER.format(runs='seeds')} "
-        "The saving is by mean costs at each N; its mean over N, of the seeds that have every N, is what the paper prints "
-        f"(dash-dotted) and the rows judge. The text of the paper assigns this scenario to its Figure "
+        f"{RATES['measured']}, right at the {RATES['node']}. One line shows the mean of FIFO, EDF and PS, since they "
+        f"cost the same in {_share_of_equal_rivals(runs)} runs.{plots.FEWER.format(runs='seeds')} "
+        "The saving compares mean costs at each N. The paper prints its mean over N (dash-dotted), and the rows "
+        "compare with it, over the seeds that have every N. The text of the paper assigns this scenario to its Figure "
         f"{4 - scenario}, the caption there is that of the other scenario."
     )
     alone, runs = runs, _rivals_as_one(runs)
@@ -207,10 +207,10 @@ def _share_of_equal_rivals(runs: pd.DataFrame) -> str:
 @PAGE.figure(
     "savings",
     "Savings over first-principle methods",
-    "Saving of total cost by the randomised greedy on the same jobs, mean over FIFO, EDF and PS: by mean costs at each "
-    "size, mean over sizes, as in Figures 2 and 3 and the rows, with 95 % intervals (seeds drawn again); each run as a "
-    "dash. The branches of the authors' program draw other rates. "
-    "The saving follows the load: it is near 100 % once the "
+    "Saving of total cost by the randomised greedy on the same jobs, mean over FIFO, EDF and PS: of mean costs at each "
+    "size, averaged over sizes, as in Figures 2 and 3 and the rows, with 95 % intervals (bootstrap over seeds). Each "
+    "dash is a run. The branches of the authors' program draw different rates. The saving depends on the load: it is "
+    "near 100 % once the "
     "first-principle methods are late, because one late job costs more than the energy of all.",
 )
 def figure_savings(results: Results) -> Drawn:
@@ -274,8 +274,8 @@ def _means_and_runs(
     "lower_bound",
     "How far from the lower bound, N = {smallest}",
     "Total cost over the least that the jobs could cost if each were alone (see "
-    "experiments/analysis/bounds.py): geometric mean over seeds, and each seed as a dash; the numbers "
-    "have 95 % intervals. No schedule is left of the dashed line.",
+    "experiments/analysis/bounds.py): geometric mean over seeds with a 95 % interval. Each dash is a seed. No schedule "
+    "lies to the left of the dashed line.",
 )
 def lower_bound(results: Results) -> Drawn:
     runs = results.runs("run_scenario", rates="measured")
@@ -440,7 +440,8 @@ def power_over_time(schedule: pd.DataFrame) -> pd.DataFrame:
 @PAGE.figure(
     "figure_5",
     "Figure 5: ARMIDA, power",
-    "Power of the three nodes over the replay, with a PUE of 1.33, and what it costs together; a node without a job draws nothing "
+    "Power of the three nodes over the replay, with a PUE of 1.33, and what it costs together; a node without a job "
+    "draws nothing "
     "here. The paper draws metered power without numbers; its energy costs {real:g} EUR (dotted), {predicted:g} EUR predicted "
     "(dashed).",
 )

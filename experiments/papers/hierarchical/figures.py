@@ -88,8 +88,8 @@ MODELS = (
     "Figure 2: time and size of one decision",
     "The models as the paper wrote them (5 % gap, HiGHS, stopped at the time limit), and the "
     "exact pattern form of the same objective solved to 1e-6. Exact: all decisions of a run; literal: two decisions a run, "
-    "of those with more jobs than nodes. Means over decisions, geometric over seeds. A ring marks a run of which a decision "
-    "was stopped at the limit, which is of wall time; building the model comes on top.",
+    "of those with more jobs than nodes. Means over decisions, geometric over seeds. A ring marks a run in which a "
+    "decision was stopped at the limit. This limit is of wall time and does not include the time to build the model.",
 )
 def figure_2(results: Results) -> Drawn:
     runs = results.runs("run_scenario", study="size")
@@ -159,7 +159,8 @@ def figure_2(results: Results) -> Drawn:
     "Left: leasing and tardiness cost of whole runs over that of the best of FIFO, EDF and PS on the "
     "same jobs; mean and 95 % interval over seeds."
     + plots.FEWER.format(runs="seeds")
-    + " The paper draws the first and third line, without numbers; its saving of {saved} % over the three is in the next figure. Right: "
+    + " The paper shows the first and third line, without numbers; its saving of {saved} % over the three is in the next "
+    "figure. Right: "
     "what the hierarchical method costs more than the central model of 2019, which ends at 40 nodes.",
 )
 def figure_3(results: Results) -> Drawn:
@@ -190,9 +191,9 @@ def figure_3(results: Results) -> Drawn:
 @PAGE.figure(
     "savings",
     "Saving over the first-principle methods",
-    "1 - cost of the hierarchical method / cost of the heuristic, job by job the same workload; "
-    "mean and 95 % interval over seeds. Left with the due dates that the paper prints, right with "
-    "those of the authors' generator of 2021, under which EDF is late.",
+    "What the hierarchical method saves of the cost of each heuristic on the same jobs; mean and 95 % interval over "
+    "seeds. Left: with the due dates that the paper prints. Right: with those of the authors' generator of 2021, under "
+    "which EDF is late.",
 )
 def figure_savings(results: Results) -> Drawn:
     tables = {law: savings(results, study=study) for law, study in STUDY_OF_LAW.items()}
@@ -219,9 +220,9 @@ def figure_savings(results: Results) -> Drawn:
     "variants",
     "What the readings of the setup change ({num_nodes} nodes, {jobs} jobs)",
     "The printed setup and the released data differ in the law of the arrival gaps, the size of "
-    "the tardiness weights, the due dates and the periodic decisions; each difference alone. 'All as released' has the released "
-    "arrivals and weights and no H, with the printed due dates. Others show times from published throughput, and what wrong "
-    "predictions of the execution times do.",
+    "the tardiness weights, the due dates and the periodic decisions. Each point changes one of these alone. 'All as "
+    "released' has the released arrivals and weights and no H, with the printed due dates. Other points have times from "
+    "published throughput, or wrong predictions of the execution times.",
 )
 def variants(results: Results) -> Drawn:
     table = variant_savings(results)
@@ -253,10 +254,10 @@ SERVICES = {
     "One optimization server",
     "Mean time from a controller's request to its decision: the formula, the queue simulated by "
     "itself at two requests every 450 s, and the server inside the whole system while jobs both "
-    "come and finish. Where H ends at each full hour all controllers ask at once, so requests come in "
-    "batches and wait longer than Poisson requests of the same rate; where it counts from a "
-    "controller's last decision, as in the authors' program, they spread. The whole system has three "
-    "runs, whose intervals are in the rows alone. The axes of the panels differ.",
+    "come and finish. If H ends at each full hour, all controllers ask at once, so requests come in batches and wait "
+    "longer than Poisson requests of the same rate. If H counts from a controller's last decision, as in the authors' "
+    "program, the requests are spread over time. The whole system has three runs, so its intervals are only in the "
+    "rows. The axes of the panels differ.",
 )
 def server(results: Results) -> Drawn:
     table = _response_times(results.runs("run_queue"), results.runs("run_server"))

@@ -113,10 +113,10 @@ def _figure_1(results: Results) -> Drawn:
 
 @PAGE.figure(
     "insensitivity",
-    "Neither arrivals nor sizes matter but by their means",
+    "Arrivals and sizes matter only by their means",
     "The optimal widths at b = 5 under three arrival processes and four laws of sizes, with 95 % "
-    "intervals over seeds; each setting has jobs of its own. Heavier tails and bursts widen the intervals, "
-    "they do not move the means. MMPP: a Poisson process that switches to three times its mean "
+    "intervals over seeds; each setting has its own jobs. Heavier tails and bursts widen the intervals, but do not "
+    "change the means. MMPP: a Poisson process that switches to three times its mean "
     "rate for a quarter of the time.",
 )
 def _insensitivity(results: Results) -> Drawn:
@@ -139,9 +139,9 @@ def _insensitivity(results: Results) -> Drawn:
 @PAGE.figure(
     "theorem_1",
     "Theorem 1: nothing lies below the frontier",
-    "Rivals at the same budgets, Figure 1's types, with 95 % intervals over seeds. Run by run, none "
-    "is below the least mean response time that its very jobs can have with the GPU-hours used (an "
-    "average may seem to be, where jobs happen to be small). The autoscaler plans for fewer GPUs than it "
+    "Rivals at the same budgets, Figure 1's types, with 95 % intervals over seeds. In each run, no rival is below the "
+    "least mean response time that is possible for the run's own jobs with the GPU-hours used (an average may seem to "
+    "be, if jobs happen to be small). The autoscaler plans for fewer GPUs than it "
     "may pay for: the rest goes to GPUs that boot or idle.",
 )
 def _theorem_1(results: Results) -> Drawn:
@@ -264,12 +264,13 @@ def _bridge_panel(ax: Axes, ratios: pd.DataFrame, what: str) -> list[pd.DataFram
 @PAGE.figure(
     "bridge",
     "Fixed widths on the hierarchical paper's jobs and prices",
-    "Everything over the hierarchical MILP policy (line at 1) on the same jobs; below the line is "
-    "better. The paper's mean gap is 45,000 s / N; to the right the load is lighter. Grey: the hierarchical paper's other methods. Colours: each job from start to end on a "
-    "configuration of its own, GPUs paid by the piece, whole VMs without limit, or the same N VMs; chosen "
+    "All values are divided by those of the hierarchical MILP policy on the same jobs (line at 1); lower is better. The "
+    "paper's mean gap is 45,000 s / N; to the right the load is lighter. Grey: the hierarchical paper's other methods. Colours: each job "
+    "runs from start to end on one configuration, on single GPUs, on whole VMs without limit, or on the same N VMs; chosen "
     "for mean response time within the MILP's leasing cost (where that can be kept), or for the job's own "
     "leasing and tardiness cost. Geometric "
-    "means, 95 % intervals over seeds; the axes of the panels differ. Of lines that lie on each other the last in the legend is on top.",
+    "means, 95 % intervals over seeds; the axes of the panels differ. Of lines that lie on each other the last in the "
+    "legend is on top.",
 )
 def _bridge(results: Results) -> Drawn:
     ratios = bridge_ratios(results)

@@ -29,8 +29,8 @@ Points = tuple[tuple[float, float], ...]
 @PAGE.figure(
     "figure_1",
     "Figure 1: average JCT over load",
-    "Above: average job completion time over load. Below: how many times that of each mechanism the average "
-    "of GPU-proportional is, trace by trace. The paper's are the largest over loads. Stars: the authors' draw and rules. Right, "
+    "Above: average job completion time over load. Below: the average of GPU-proportional divided by that of each "
+    "mechanism on the same trace. The paper prints the largest value over loads. Stars: the authors' draw and rules. Right, "
     "dotted: the released rules, to where jobs ask for 130 % of the GPUs." + AVERAGES,
 )
 def figure_1(results: Results) -> Drawn:
@@ -76,7 +76,8 @@ def figure_1(results: Results) -> Drawn:
     "figure_2a",
     "Figure 2a: sensitivity to CPUs",
     "Time of an iteration over CPUs per GPU with all memory, from the published profiles. Language models "
-    "need one CPU, and are the same line; ShuffleNet and AlexNet need twelve. In the paper 12 CPUs make AlexNet {alexnet:g} times as fast "
+    "need one CPU, and are the same line; ShuffleNet and AlexNet need twelve. In the paper 12 CPUs make AlexNet "
+    "{alexnet:g} times as fast "
     "as 3, and 9 CPUs ResNet18 {resnet18:g} times.",
 )
 def figure_2a(_: Results) -> Drawn:
@@ -150,11 +151,11 @@ def example() -> Table:
 @PAGE.figure(
     "figure_3",
     "Figure 3: the example of Tables 1 to 3",
-    "Four jobs of 4 GPUs on two servers, rates from the published profiles; in the bars what "
-    "each job is given. The paper measures {printed:g} times on average with ResNet18 on OpenImages, "
+    "Four jobs of 4 GPUs on two servers, rates from the published profiles; the bars show what each job gets. The paper "
+    "measures {printed:g} times on average with ResNet18 on OpenImages, "
     "which gains from memory; the profiles, on ImageNet, do not show that gain, and M5 gains "
     "nothing from memory at 3 CPUs per GPU. Synergy-Tune as written cannot give J1 the 23 CPUs "
-    "of Table 3: its demand is all 24 of a server, and the CPU that J3 needs puts it back to 12.",
+    "of Table 3: its demand is all 24 of a server, and the CPU that J3 needs reduces it to 12.",
 )
 def figure_3(_: Results) -> Drawn:
     table, printed = example(), PAGE["example"].low

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     "Figure 10: use of the cluster over time",
     "FIFO, split 50-0-50, jobs of up to 16 GPUs, {gpus} GPUs, seed 1, while jobs arrive; means of 12 hours, and "
     "mean and peak of the whole run in the legend, where the rows leave out the warm-up. A CPU beyond what its job can "
-    "use counts as not used. The paper: greedy leaves GPUs idle throughout; 60 % of the CPUs with proportional shares, up to 90 % tuned.",
+    "use counts as not used. The paper: greedy leaves GPUs idle throughout; 60 % of the CPUs with proportional shares, "
+    "up to 90 % tuned.",
 )
 def figure_10(results: Results) -> Drawn:
     table = timeline(results)
@@ -75,9 +76,9 @@ def figure_10(results: Results) -> Drawn:
 @PAGE.figure(
     "figure_11",
     "Figure 11: splits of image, language and speech",
-    "FIFO, jobs of up to 16 GPUs, shares of image, language and speech jobs. In the paper too "
-    "greedy breaks down where all jobs want CPUs and memory (50-0-50), because it leaves GPUs "
-    "idle, and tune is never behind GPU-proportional." + AVERAGES,
+    "FIFO, jobs of up to 16 GPUs, shares of image, language and speech jobs. As in the paper, greedy breaks down if "
+    "all jobs need CPUs and memory (50-0-50), because it leaves GPUs idle, and tune is never worse than "
+    "GPU-proportional." + AVERAGES,
 )
 def figure_11(results: Results) -> Drawn:
     table = cells(results, "splits")
@@ -100,8 +101,8 @@ READINGS = {False: "durations drawn at each ratio", True: "durations of ratio 3 
     "each ratio, as in the released simulator, so GPU-proportional is the same line for all, and tune gets "
     "slower as less is left to gain. Middle: each job has the iterations of ratio 3 at every ratio, so both get "
     "faster; at 9 jobs/h, over the seeds that ran at every ratio. "
-    "Right: how many times tune's average that of GPU-proportional is at 9 jobs/h; with 3 CPUs both readings of a "
-    "draw are the same runs." + AVERAGES,
+    "Right: the average of GPU-proportional divided by that of tune at 9 jobs/h. With 3 CPUs both readings of a trace "
+    "are the same runs." + AVERAGES,
 )
 def figure_12(results: Results) -> Drawn:
     base, swept = cells(results, "single_gpu"), cells(results, "cpu_ratios")
@@ -195,8 +196,9 @@ def _ratios(results: Results, base: Table, swept: Table) -> Table:
     "figure_13",
     "Figure 13: big-data schedulers",
     "DRF and Tetris with whole demands held to the end, and with demands tuned in each round; "
-    "single-GPU jobs, 9 per hour. Right: static over tuned demands, and where it ran the pair of the released simulator on its "
-    "own draw, greedy placed anew in each round over tune, at the loads beside the stars. Load and GPU demands of the paper's "
+    "single-GPU jobs, 9 per hour. Right: the average with static demands divided by that with tuned ones. Stars, with "
+    "their loads: the pair of the released simulator on its own trace, greedy (placed anew in each round) divided by "
+    "tune. Load and GPU demands of the paper's "
     "figure are not printed; its ratios are those of 50-0-50." + AVERAGES,
 )
 def figure_13(results: Results) -> Drawn:
@@ -299,9 +301,9 @@ OF_OPT = {
     "A round of tune and of opt over cluster size",
     "One round of a full cluster from scratch, split 20-70-10; twenty queues each, with 95 % "
     "intervals. The paper has tune {within} of opt at 128 GPUs, and opt {slower:g} times "
-    "slower; stated in counts of alike jobs the ILP is small. Sorting jobs by CPU demand, as "
-    "Section 4.2 says, costs what the released simulator, which does not, keeps. Times are of "
-    "this machine, so the table has the throughputs alone.",
+    "slower; stated in counts of alike jobs the ILP is small. Sorting jobs by CPU demand, as Section 4.2 says, costs "
+    "throughput; the released simulator does not sort. The times are those of this machine, so the table has only the "
+    "throughputs.",
 )
 def figure_round_times(results: Results) -> Drawn:
     table: Table = results.runs("run_round_times").sort_values("nodes")

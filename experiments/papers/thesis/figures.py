@@ -119,8 +119,10 @@ def _trace_means(results: Results, study: str, value: str) -> dict[str, pd.DataF
 @PAGE.figure(
     "figure_4_2",
     "Figure 4.2: hierarchical model and randomised greedy",
-    "Total cost against the mean time between submissions, below over that of the exact model on the same jobs. The hierarchical "
-    "method solves its MILP exactly here, which the thesis could not, or stops at a gap of 5 %; geometric means over traces, of "
+    "Above: total cost against the mean time between submissions. Below: the same cost divided by that of the exact "
+    "model on the same jobs. The hierarchical "
+    "method solves its MILP exactly here, which the thesis could not, or stops at a gap of 5 %; geometric means over "
+    "traces, of "
     "each the mean over random seeds. Shaded: within {near:.0f} %, our measure of the thesis's 'almost the same'."
     + FEWER
     + OVER_TRACES,
@@ -164,8 +166,8 @@ def figure_4_2(results: Results) -> Drawn:
 @PAGE.figure(
     "figure_4_3",
     "Figure 4.3: gain over EDF",
-    "Above: share of EDF's total cost that each method saves on the same jobs, mean over traces. Below: of the greedy's. The "
-    "variants of ours run under the first law alone." + FEWER + OVER_TRACES,
+    "Above: share of EDF's total cost that each method saves on the same jobs, mean over traces. Below: the same for "
+    "the greedy's total cost. Our variants run only under the first law." + FEWER + OVER_TRACES,
 )
 def figure_4_3(results: Results) -> Drawn:
     over_edf = _gains_by_law(results, "gap", "edf", CENTRAL)
@@ -237,8 +239,9 @@ def figure_4_5(results: Results) -> Drawn:
 @PAGE.figure(
     "figure_4_6",
     "Figure 4.6: hierarchical against central",
-    "Total cost over that of the central randomised greedy, on a logarithmic axis, of methods that split the "
-    "nodes among controllers of five; geometric means, where the rows have arithmetic means of gains in per cent. The axes "
+    "Total cost over that of the central randomised greedy, on a logarithmic axis, for methods that split the nodes "
+    "among controllers of five nodes. The figure has geometric means, the rows have arithmetic means of gains in per "
+    "cent. The axes "
     "of the two panels differ. The thesis's loss is a "
     f"cost of {1 - PAGE['gain.hierarchical'].low / 100:g} times. Sizes up to {SMALL_UP_TO} nodes and above (shaded) have rows "
     "of their own in the table of claims; the figure proxies shows at how many decisions the "
@@ -271,8 +274,8 @@ def figure_4_6(results: Results) -> Drawn:
 @PAGE.figure(
     "proxies",
     "How often the randomised greedy improves on the greedy's plan",
-    "At every decision of runs of RG, both plan the same jobs: the share of decisions at which RG's "
-    "plan has the lower proxy objective. Means over traces, each trace as a dash; 30,000 s / N between "
+    "At every decision of runs of RG, both methods plan the same jobs. The figure shows the share of decisions at "
+    "which RG's plan has the lower proxy objective. Means over traces; each dash is a trace; 30,000 s / N between "
     "submissions.",
 )
 def proxies(results: Results) -> Drawn:
@@ -299,8 +302,8 @@ def proxies(results: Results) -> Drawn:
     "decisions",
     "CPU time of a decision by size",
     "One decision with all 10 N jobs in the queue, 1,000 iterations, one thread, compiled code "
-    "already loaded; geometric means, and the axes of the panels differ. Stars: the thesis's averages for all instances up to 100 "
-    "nodes, whose sizes it does not print; that of local search lies inside that of RG.",
+    "already loaded; geometric means, and the axes of the panels differ. Stars: the thesis's averages over all "
+    "instances up to 100 nodes, whose sizes it does not print. The star of local search lies inside that of RG.",
 )
 def decisions(results: Results) -> Drawn:
     runs = results.runs("run_decision")

@@ -36,8 +36,10 @@ if TYPE_CHECKING:
 
 METHODS = ("foresight", *RIVALS)
 KINDS = (
-    " Kinds of instances: 2021 and 2020 are the laws of the authors' generators (2021 overloaded with tight due dates, 2020 loose), "
-    "hierarchical that of the paper; andreas-1 and -2 are the scenarios of ANDREAS, energy is the first at its high rate. N is the "
+    " Kinds of instances: 2021 and 2020 are the laws of the authors' generators (2021 overloaded with tight due dates, "
+    "2020 loose), "
+    "hierarchical that of the paper; andreas-1 and -2 are the scenarios of ANDREAS, energy is the first at its high "
+    "rate. N is the "
     "number of nodes, K that of controllers."
 )
 WIDE = 5.0
@@ -47,8 +49,8 @@ WIDE = 5.0
 @PAGE.figure(
     "methods",
     "Beyond the papers: every method over the lower bound",
-    "Geometric means over the same instances, {least} to {most} a family, with 95 % intervals. The dashed line is what no "
-    "schedule can be cheaper than. A part of the distance is the bound's own weakness." + KINDS,
+    "Geometric means over the same instances, {least} to {most} a family, with 95 % intervals. No schedule can be "
+    "cheaper than the dashed line. A part of the distance is the bound's own weakness." + KINDS,
 )
 def _methods(results: Results) -> Drawn:
     """Every method over the bound, by family."""
@@ -142,7 +144,7 @@ def _bars(rows: list[tuple[str, pd.Series]], label: str, what: str) -> tuple[Dra
 @PAGE.figure(
     "parts",
     "Beyond the papers: foresight without one of its parts",
-    "Right of the dashed line the part pays. Number of instances in brackets; intervals from five "
+    "To the right of the dashed line the part saves cost. Number of instances in brackets; intervals from five "
     "instances on. docs/foresight.md explains the parts and their signs, c and eta." + KINDS,
 )
 def _parts(results: Results) -> Drawn:
