@@ -57,15 +57,18 @@ def run(
     task: TaskName,
     policy: Annotated[
         list[str] | None,
-        typer.Option(metavar="POLICY", help=f"{POLICY} Beside the task's own; once for each."),
+        typer.Option(
+            metavar="POLICY",
+            help=f"{POLICY} It runs beside the task's own; give the option once for each policy.",
+        ),
     ] = None,
     size: SizeName = "s",
     trace: Trace = None,
     key: Annotated[
-        str | None, typer.Option(help="Key of the official table, which draws its seeds.")
+        str | None, typer.Option(help="Key from which the seeds of the official table are drawn.")
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(help="A run that takes longer, in seconds, is ended.")
+        float | None, typer.Option(help="Seconds after which a run is ended.")
     ] = None,
     workers: Workers = None,
     dask: Dask = None,
@@ -145,13 +148,13 @@ def check(
         Path,
         typer.Argument(help="Folder of a run, or a CSV file: job_id, node, gpus, start_s, end_s."),
     ],
-    task: Annotated[str, typer.Option("--task", help="The task whose jobs it serves.")],
+    task: Annotated[str, typer.Option("--task", help="The task whose jobs the schedule serves.")],
     size: SizeName = "s",
     trace: Trace = None,
     policy: Annotated[
         str | None,
         typer.Option(
-            help="With --allow-code: whether this policy sees the future, and makes the same schedule again."
+            help="With --allow-code: also check whether this policy sees later jobs, and whether it makes the same schedule again."
         ),
     ] = None,
     allow_code: AllowCode = False,
@@ -175,12 +178,14 @@ def check(
     for fault in faults[:MOST_SHOWN]:
         print(f"wrong: {printable(' '.join(fault.split()))}")
     if len(faults) > MOST_SHOWN:
-        print(f"and {len(faults) - MOST_SHOWN} others at least")
+        print(f"and at least {len(faults) - MOST_SHOWN} more")
     if faults:
         raise typer.Exit(1)
     ran = "schedule checked" if folder.is_dir() else "schedule checked, program not run here"
     print("; ".join([f"{task} ({size}): {ran}", *found.unchecked]))
     if policy is not None:
-        print(f"{policy}: made again, the same; jobs that come later change nothing before")
+        print(
+            f"{policy}: makes the same schedule again, and its decisions do not depend on later jobs"
+        )
     for name, value in found.metrics.items():
         print(f"{name:20} {value:.9g}")

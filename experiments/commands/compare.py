@@ -39,8 +39,8 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="POLICY",
-            help=f"{POLICY} Once for each; the others are compared with the first. Default: all that can run; "
-            "all beside others means the same.",
+            help=f"{POLICY} Give the option once for each policy; the others are compared with the first. Default: all that "
+            "can run. The name all adds these to the others.",
         ),
     ] = None,
     metric: Annotated[
@@ -55,7 +55,7 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="KEY=a,b,c",
-            help="The comparison at each value of a key, e.g. cluster.num_nodes=4,8. Can be given more than once. "
+            help="Make the comparison at each value of a key, e.g. cluster.num_nodes=4,8. Can be given more than once. "
             "policy=a,b means --policy a --policy b.",
         ),
     ] = None,
@@ -66,22 +66,24 @@ def compare(
         int | None,
         typer.Option(
             min=1,
-            help="Of jobs from a file: traces drawn from it in blocks, at least 39 (40), or 1 for the file alone. "
-            "Of a random scenario: runs, seed after seed (10).",
+            help="If the jobs come from a file: number of traces drawn from it in blocks, at least 39, or 1 for the file "
+            "alone (default 40). If they are random: number of runs, each with its own seed (default 10).",
         ),
     ] = None,
     precision: Precision = None,
     block_jobs: Annotated[
         int | None,
-        typer.Option(min=1, help="Jobs of a block. Default: the square root of their number."),
+        typer.Option(
+            min=1, help="Number of jobs in a block. Default: the square root of the number of jobs."
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the first run.")] = None,
     kind: Kind = None,
     time_limit: Annotated[
         float | None,
         typer.Option(
-            help="A run that takes longer, in seconds, is ended, and its policy left out. Default: 60 for all policies, "
-            "else none."
+            help="Seconds after which a run is ended and its policy left out. Default: 60 if all policies are compared, "
+            "otherwise no limit."
         ),
     ] = None,
     workers: Workers = None,

@@ -78,8 +78,8 @@ def _print_all(console: Console) -> None:
         console.print(line, highlight=False, markup=False)
     for name in hidden_plugins():
         print(
-            f"schedlab: note: a package registers a policy {name!r}; the name is taken, and means "
-            "schedlab's own policy",
+            f"schedlab: note: a package registers a policy {name!r}; this name belongs to "
+            "schedlab's own policy, which is used",
             file=sys.stderr,
         )
 

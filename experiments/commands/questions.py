@@ -34,8 +34,8 @@ Draws = Annotated[
     int,
     typer.Option(
         min=1,
-        help="Of jobs from a file: traces drawn from it in blocks, at least 39, or 1 for the file alone. "
-        "Of a random scenario: seeds.",
+        help="If the jobs come from a file: number of traces drawn from it in blocks, at least 39, or 1 for the file "
+        "alone. If they are random: number of seeds.",
     ),
 ]
 
@@ -52,11 +52,12 @@ def size(
         list[str] | None,
         typer.Option(
             metavar="POLICY",
-            help=f"{POLICY} Default: that of the scenario; easy-backfill for a file of jobs. With --vary policy once for each.",
+            help=f"{POLICY} Default: that of the scenario; easy-backfill for a file of jobs. With --vary policy, give the option once for each.",
         ),
     ] = None,
     share: Annotated[
-        float, typer.Option(help="Part of the draws that have to meet the target.")
+        float,
+        typer.Option(help="Share of the drawn traces, or seeds, that has to meet the target."),
     ] = 0.95,
     vary: Annotated[
         str,
@@ -75,7 +76,7 @@ def size(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for the curve (size.csv, size.png) and for the runs, which are not made again. "
+            help="Folder for the curve (size.csv, size.png) and for the runs, which are reused. "
             "Default: out/size-NAME."
         ),
     ] = None,
@@ -139,7 +140,7 @@ def whatif(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="What is other: any key of a scenario, also policy=NAME. Can be given more than once.",
+            help="What differs in the second scenario: any key, also policy=NAME. Can be given more than once.",
         ),
     ],
     nodes: NodeCount = None,
@@ -156,7 +157,7 @@ def whatif(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for the table (whatif.csv) and for the runs, which are not made again. "
+            help="Folder for the table (whatif.csv) and for the runs, which are reused. "
             "Default: out/whatif-NAME."
         ),
     ] = None,

@@ -31,23 +31,23 @@ def reproduce(
         Path | None,
         typer.Option(
             "--from",
-            help="Folder of results, e.g. results/paper: draw the pages again from what it keeps of "
-            "their runs; nothing is run.",
+            help="Folder of results, e.g. results/paper: draw the pages again from the runs that it "
+            "keeps; no run is made.",
         ),
     ] = None,
     again: Annotated[
         float | None,
         typer.Option(
             metavar="SHARE",
-            help="With --from: in place of drawing, make this share of the runs again, e.g. 0.05, and compare "
-            "their numbers with those that are kept.",
+            help="With --from: instead of drawing, repeat this share of the runs, e.g. 0.05, and compare "
+            "their numbers with the kept ones.",
         ),
     ] = None,
     figure: Annotated[
         str | None,
         typer.Option(
             metavar="N",
-            help="Of one page: draw this figure alone, a number or a name, from its own runs, into --out "
+            help="Draw only this figure of one page, given by its number or name, from its own runs, into --out "
             "(out/PAGE-FIGURE).",
         ),
     ] = None,
@@ -56,7 +56,7 @@ def reproduce(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="With --figure: another value of a key of its runs' scenarios, e.g. cluster.num_nodes=8. Can be given "
+            help="With --figure: set a key in the scenarios of its runs, e.g. cluster.num_nodes=8. Can be given "
             "more than once.",
         ),
     ] = None,

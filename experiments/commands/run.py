@@ -132,6 +132,6 @@ def _on_chance(scenario: Scenario, drawn: bool, line: str) -> Iterator[str]:
         )
     if "seed" in scenario.model_fields_set and not drawn:
         yield (
-            "seed: changes nothing here, because the jobs come from a file and nothing else is random; "
+            "seed: has no effect here, because the jobs come from a file and nothing else is random; "
             "workload.block_bootstrap draws another trace for each seed"
         )

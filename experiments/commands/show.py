@@ -28,7 +28,7 @@ def gantt(
     ] = None,
     begin: Annotated[
         float | None,
-        typer.Option("--from", help="Begin of the picture, hours since the first submission."),
+        typer.Option("--from", help="Beginning of the picture, hours since the first submission."),
     ] = None,
     end: Annotated[
         float | None,
@@ -142,7 +142,7 @@ def trace(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="Another value of a key of [workload], e.g. workload.columns.duration_s=Runtime. More than once.",
+            help="Another value of a key of [workload], e.g. workload.columns.duration_s=Runtime. Can be given more than once.",
         ),
     ] = None,
     out: Annotated[

@@ -22,7 +22,10 @@ def run(
     ] = None,
     policy: Annotated[
         list[str] | None,
-        typer.Option(metavar="POLICY", help=f"{POLICY} In place of the file's; once for each."),
+        typer.Option(
+            metavar="POLICY",
+            help=f"{POLICY} It replaces the policies of the file; give the option once for each.",
+        ),
     ] = None,
     workers: Workers = None,
     dask: Dask = None,

@@ -388,7 +388,7 @@ def _notes(cells: Sequence[Cell], made: Made, metrics: Sequence[str], plan: Plan
     ]  # fmt: skip
     if alone:
         notes.append(
-            "the seed changes nothing here, because nothing is random: one run of each policy, without an interval"
+            "the seed has no effect here, because nothing is random: one run of each policy, without an interval"
         )
     if any(cell.of_file for cell in cells) and plan.draws == 1:
         notes.append("one run of each policy on the file alone, without an interval")

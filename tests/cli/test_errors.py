@@ -85,7 +85,7 @@ def test_a_package_never_replaces_a_built_in_policy(plug_in, tmp_path):
     """Its own `fifo` starts nothing; schedlab's does."""
     done(*run_by("fifo", tmp_path))
     listed = schedlab("policies")
-    assert "a package registers a policy 'fifo'; the name is taken" in listed.stderr
+    assert "a package registers a policy 'fifo'; this name belongs to" in listed.stderr
 
 
 MALFORMED = (

@@ -340,7 +340,7 @@ def runs_in(own: Cell, numbers: dict, is_random: bool = True, count: int = 1) ->
     ]  # fmt: skip
 
 
-ALONE = "the seed changes nothing here, because nothing is random: one run of each policy, without an interval"
+ALONE = "the seed has no effect here, because nothing is random: one run of each policy, without an interval"
 FILE = "one run of each policy on the file alone, without an interval"
 
 
