@@ -80,12 +80,12 @@ Settings = Annotated[
         "--set",
         metavar="KEY=VALUE",
         help="Another value of any key of a scenario, e.g. decisions.round_s=300 or "
-        "policy_options.iterations=50. Can be given more than once; KEY= takes a key away.",
+        "policy_options.iterations=50. Can be given more than once; KEY= removes a key.",
     ),
 ]
 POLICY = (
-    "NAME, or FILE.py:NAME of your own (with --allow-code); options behind it: NAME:OPTION=VALUE,..; before it "
-    "what tables and pictures call it: LABEL=NAME."
+    "NAME, or FILE.py:NAME of your own (with --allow-code). Write options after it, NAME:OPTION=VALUE,.., and a name for "
+    "tables and pictures before it, LABEL=NAME."
 )
 PolicyName = Annotated[
     str | None,
