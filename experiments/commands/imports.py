@@ -36,7 +36,7 @@ def slurm(
 ) -> None:
     """A scenario from slurm.conf: nodes, backfilling, priorities; what is not used is listed.
 
-    Nodes alone: scontrol show node, or sinfo -N -o "%N %c %m %G", into a file in its place.
+    Nodes and partitions alone: scontrol show node, or sinfo -N -o "%P %N %c %m %G", into a file in its place.
 
     Example: schedlab import slurm slurm.conf qos.txt
     """

@@ -11,6 +11,8 @@ from typing import Any
 from experiments.importing.imported import Imported, format_of
 from simulator.errors import InputError
 from simulator.files.inputs import MOST_CONFIG_BYTES, read_input
+from simulator.workloads.gpu_types import known_gpu_type
+from simulator.workloads.kubernetes import group_name
 
 USED = {
     "cohort", "cohortName", "resourceGroups", "preemption.reclaimWithinCohort", "queueingStrategy",
@@ -29,6 +31,7 @@ def from_kueue(queues: Path, jobs: str, gpus_per_node: int) -> Imported:
     """
     made = Imported(str(queues))
     quota: dict[str, int] = {}
+    of_flavor: Counter[str] = Counter()
     cohorts: dict[str, str] = {}
     reclaim, strict = set(), set()
     for document in _documents(queues):
@@ -46,7 +49,9 @@ def from_kueue(queues: Path, jobs: str, gpus_per_node: int) -> Imported:
                 f"{queue.where} is there {'twice' if name else 'without a name'}, expected {expected}"
             )
         spec = queue.inner("spec")
-        gpus = _quota(made, name, spec)
+        by_flavor = _quota(made, name, spec)
+        gpus = by_flavor.total()
+        of_flavor += by_flavor
         if gpus < 1:
             made.unused.append(f"ClusterQueue {name} (no quota of a GPU)")
             continue
@@ -66,9 +71,15 @@ def from_kueue(queues: Path, jobs: str, gpus_per_node: int) -> Imported:
     made.set("workload", "kind", format_of(jobs), "the format of your file of jobs")
     made.set("workload", "path", jobs, "your file of jobs, with the ClusterQueue in the column vc")
     total = sum(quota.values())
-    made.set("cluster", "kind", "nodes", "equal servers")
-    made.set("cluster", "num_nodes", -(-total // gpus_per_node), f"{total} GPUs of quotas in all")
-    made.set("cluster", "gpus_per_node", gpus_per_node, "--gpus-per-node")
+    if len(of_flavor) > 1:
+        made.set(
+            "cluster", "kind", "mixed", f"{len(of_flavor)} flavors, {total} GPUs of quotas in all"
+        )
+        for flavor, gpus in of_flavor.items():
+            _servers(made, f"cluster.groups.{flavor}", flavor, gpus, gpus_per_node)
+    else:
+        made.set("cluster", "kind", "nodes", "equal servers")
+        _servers(made, "cluster", *of_flavor.popitem(), gpus_per_node)
     made.set("tenants", "by", "vc", "ClusterQueue")
     made.set("tenants", "quota", quota, "nominalQuota")
     made.set(
@@ -85,6 +96,14 @@ def from_kueue(queues: Path, jobs: str, gpus_per_node: int) -> Imported:
         policy = "fifo-strict" if strict == {"StrictFIFO"} else "fifo-backfill"
         made.set("", "policy", policy, f"queueingStrategy: {', '.join(sorted(strict))}")
     return made
+
+
+def _servers(made: Imported, table: str, flavor: str, gpus: int, gpus_per_node: int) -> None:
+    """Servers for the quotas of a flavor; jobs of a Workload ask for it by that name."""
+    made.set(table, "num_nodes", -(-gpus // gpus_per_node), f"{gpus} GPUs of quotas in all")
+    made.set(table, "gpus_per_node", gpus_per_node, "--gpus-per-node")
+    if "groups" in table and (known := known_gpu_type(flavor)):
+        made.set(table, "gpu_type", known, f"flavor {flavor}")
 
 
 class _Part:
@@ -181,9 +200,9 @@ def _expect_few(path: Path, events: Iterable[Any]) -> None:
             raise InputError(f"{path}: holds too much, expected {limits}")
 
 
-def _quota(made: Imported, name: str, spec: _Part) -> int:
-    """GPUs of a ClusterQueue's flavors together."""
-    gpus = 0
+def _quota(made: Imported, name: str, spec: _Part) -> Counter[str]:
+    """GPUs of a ClusterQueue by flavor."""
+    gpus: Counter[str] = Counter()
     for group in spec.each("resourceGroups"):
         for flavor in group.each("flavors"):
             for resource in flavor.each("resources"):
@@ -196,7 +215,7 @@ def _quota(made: Imported, name: str, spec: _Part) -> int:
                     raise InputError(
                         f"{spec.where}: nominalQuota of {what} is {amount!r}, expected a whole number below a billion"
                     )
-                gpus += int(amount)
+                gpus[group_name(flavor.text("name") or "gpu")] += int(amount)
                 for limit in ("borrowingLimit", "lendingLimit"):
                     if limit in resource.keys:
                         made.unused.append(f"ClusterQueue {name}: {limit} of {what}")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
-from itertools import count
+from itertools import count, product
 from pathlib import Path
 
 from experiments.importing.imported import Imported, format_of
+from simulator.arguments import MOST_NODES
 from simulator.errors import InputError
 from simulator.files.inputs import MOST_CONFIG_BYTES, read_input
 from simulator.workloads.gpu_types import known_gpu_type
@@ -25,9 +27,13 @@ PLANS = {
 }
 """Options of backfilling by Slurm's names: ours, our unit in theirs, and Slurm's default."""
 WHOLE = re.compile(r"[0-9]{1,9}")
+SCONTROL = ("nodename", "gres", "cpus", "realmemory", "partitions")
+"""What is read of a node of ``scontrol show node``."""
+CORES = ("boards", "sockets", "socketsperboard", "corespersocket", "threadspercore")
+"""Whose product are the CPUs of a node, where it does not state them."""
 Row = dict[str, str]
-Kind = tuple[int, str, str | None, str | None]
-"""GPUs of a node and their type, CPUs and memory as they are written."""
+Kind = tuple[int, str, str | None, str | None, tuple[str, ...] | None]
+"""GPUs of a node and their type, CPUs and memory as they are written, and its partitions; None: it tells none."""
 
 
 def from_slurm(conf: Path, qos: Path | None, jobs: str) -> Imported:
@@ -43,7 +49,7 @@ def from_slurm(conf: Path, qos: Path | None, jobs: str) -> Imported:
     made.set("workload", "kind", format_of(jobs), "the format of your file of jobs")
     made.set("workload", "path", jobs, "your file of jobs, with the times that they ask for")
     made.set("workload", "kill_at_limit", True, "Slurm ends a job at its time limit")
-    _nodes(made, conf, nodes)
+    _nodes(made, conf, nodes, partitions)
     _order(made, conf, settings)
     if "weight_partition" in made.keys.get("policy_options", ()) and partitions:
         named = _by_name(
@@ -53,9 +59,8 @@ def from_slurm(conf: Path, qos: Path | None, jobs: str) -> Imported:
         made.set("policy_options", "partition_priority", named, "PriorityJobFactor")
     if qos is not None:
         _qos(made, qos, settings.get("preempttype", ""))
-    made.unused += [
-        _written(row) for row in rows if "partitionname" in row or (row in others and len(row) > 1)
-    ]
+    made.unused += [_written(left) for row in rows if (left := _left_of_partition(row))]
+    made.unused += [_written(row) for row in others if len(row) > 1]
     return made
 
 
@@ -82,13 +87,13 @@ def _rows(path: Path) -> list[Row]:
             raise InputError(f"{path}: line {number} is {plain[:40]!r}, expected KEY=VALUE")
         if is_scontrol:
             row |= {"cpus": row.get("cputot", "")}
-            row = {k: v for k, v in row.items() if k in ("nodename", "gres", "cpus", "realmemory")}
+            row = {k: v for k, v in row.items() if k in SCONTROL}
         rows.append(row)
     return rows
 
 
 def _sinfo(path: Path, header: list[str], lines: list[str]) -> list[Row]:
-    """Nodes of ``sinfo -N -o "%N %c %m %G"``, or groups of them (%D); one in several partitions counts once."""
+    """Nodes of ``sinfo -N -o "%P %N %c %m %G"``, or groups of them (%D); one in several partitions (%P) counts once."""
     rows: dict[str, Row] = {}
     for number, line in enumerate(lines):
         row = dict(zip(header, line.split(), strict=False))
@@ -98,7 +103,10 @@ def _sinfo(path: Path, header: list[str], lines: list[str]) -> list[Row]:
             raise InputError(
                 f"{path}: row {number + 1} is {line[:40]!r}, expected {' '.join(header)}"
             )
+        known = rows.get(name or f"{number}", {}).get("partitions", "")
+        here = row.get("PARTITION", "").rstrip("*")
         rows[name or f"{number}"] = {
+            "partitions": f"{known},{here}".strip(","),
             "nodename": name or f"nodes{number}-[1-{many}]", "gres": row["GRES"],
             "cpus": row.get("CPUS", "").rstrip("+"), "realmemory": row.get("MEMORY", "").rstrip("+"),
         }  # fmt: skip
@@ -145,18 +153,67 @@ def _gpus(conf: Path, row: Row) -> tuple[int, str]:
     return sum(counts), next((t for t, _ in kinds if t), "")
 
 
-def _nodes(made: Imported, conf: Path, rows: list[Row]) -> None:
+def _left_of_partition(row: Row) -> Row:
+    """What is not used of a partition; nothing of one that only names its nodes."""
+    used = ("nodes", "default") if "nodes" in row else ()
+    left = {key: value for key, value in row.items() if key not in used}
+    return left if "partitionname" in row and (len(left) > 1 or "nodes" not in row) else {}
+
+
+def _members(conf: Path, partitions: list[Row]) -> dict[str, frozenset[str] | None]:
+    """Nodes of each partition that tells some; None: all."""
+    found: dict[str, frozenset[str] | None] = {}
+    for row in partitions:
+        if "nodes" in row:
+            nodes = row["nodes"]
+            everywhere = nodes.upper() == "ALL"
+            found[row["partitionname"]] = None if everywhere else frozenset(_names(conf, nodes))
+    return found
+
+
+def _names(conf: Path, names: str) -> list[str]:
+    """The names of a list: "gpu[01-02],login" are gpu01, gpu02 and login; at most `MOST_NODES`."""
+    if _count(conf, names) > MOST_NODES:
+        raise InputError(f"{conf}: {names[:40]!r} names over {MOST_NODES:,} nodes, expected fewer")
+    found = []
+    for name in re.findall(r"[^,\[]+(?:\[[^\]]*\][^,\[]*)*", names):
+        parts = [_each_of(part) for part in re.split(r"(\[[^\]]*\])", name)]
+        found += ["".join(each).strip() for each in product(*parts)]
+    return found
+
+
+def _each_of(part: str) -> list[str]:
+    """The texts of "[01-03,7]", which keep their zeros; of another text, it."""
+    if part[:1] != "[":
+        return [part]
+    found = []
+    for each in part[1:-1].split(","):
+        first, dash, last = each.partition("-")
+        found += (
+            [f"{n:0{len(first)}d}" for n in range(int(first), int(last) + 1)] if dash else [each]
+        )
+    return found
+
+
+def _nodes(made: Imported, conf: Path, rows: list[Row], partitions: list[Row]) -> None:
     """The nodes with GPUs: equal servers, or a group of each kind."""
     kinds: dict[Kind, list[Row]] = {}
+    members = _members(conf, partitions)
     for row in rows:
         of_node, type_of_node = _gpus(conf, row)
-        if of_node:
-            alike = (of_node, type_of_node, row.get("cpus"), row.get("realmemory"))
-            kinds.setdefault(alike, []).append(row)
-        else:
+        if not of_node:
             made.unused.append(f"{_written(row)} (no GPU)")
+            continue
+        for inside, names in _by_partition(conf, row, members).items():
+            if inside == ():
+                made.unused.append(f"nodename={names} (in no partition)")
+                continue
+            alike = (of_node, type_of_node, _cpus(conf, row), row.get("realmemory"), inside)
+            kinds.setdefault(alike, []).append(row | {"nodename": names})
     if not kinds:
         raise InputError(f"{conf}: no node with GPUs, expected NodeName=.. Gres=gpu:..")
+    if len({inside for *_, inside in kinds}) == 1:  # jobs of other partitions do not run here
+        kinds = {(*alike[:4], None): of_kind for alike, of_kind in kinds.items()}
     if len(kinds) == 1:
         made.set("cluster", "kind", "nodes", "equal servers")
         _servers(made, conf, "cluster", *kinds.popitem())
@@ -169,9 +226,34 @@ def _nodes(made: Imported, conf: Path, rows: list[Row]) -> None:
         _servers(made, conf, table, alike, of_kind)
 
 
+def _by_partition(
+    conf: Path, row: Row, members: dict[str, frozenset[str] | None]
+) -> dict[tuple[str, ...] | None, str]:
+    """Names of a row's nodes by the partitions that they are in, None where no partition tells its nodes."""
+    if row.get("partitions"):  # scontrol, sinfo
+        return {tuple(sorted({*row["partitions"].split(",")})): row["nodename"]}
+    if not members:
+        return {None: row["nodename"]}
+    found: dict[tuple[str, ...] | None, list[str]] = {}
+    for name in _names(conf, row["nodename"]):
+        inside = tuple(sorted(p for p, of in members.items() if of is None or name in of))
+        found.setdefault(inside, []).append(name)
+    if len(found) == 1:
+        return dict.fromkeys(found, row["nodename"])
+    return {inside: ",".join(names) for inside, names in found.items()}
+
+
+def _cpus(conf: Path, row: Row) -> str | None:
+    """CPUs of a node as they are written, else the product of its boards, sockets, cores and threads."""
+    parts = [row[key] for key in CORES if row.get(key)]
+    if row.get("cpus") or not parts:
+        return row.get("cpus")
+    return str(math.prod(_whole(conf, "CPUs", part) for part in parts))
+
+
 def _servers(made: Imported, conf: Path, table: str, alike: Kind, rows: list[Row]) -> None:
     """The keys of equal servers."""
-    gpus, gpu_type, cpus, memory_mb = alike
+    gpus, gpu_type, cpus, memory_mb, partitions = alike
     names = ", ".join(f"NodeName={row['nodename']}" for row in rows)
     made.set(table, "num_nodes", sum(_count(conf, row["nodename"]) for row in rows), names)
     made.set(table, "gpus_per_node", gpus, f"Gres={rows[0]['gres']}")
@@ -184,6 +266,8 @@ def _servers(made: Imported, conf: Path, table: str, alike: Kind, rows: list[Row
         made.set(table, "gpu_type", known, f"GPU type {gpu_type}")
     elif gpu_type:
         made.unused.append(f"the GPU type {gpu_type}, of which no speed is known")
+    if partitions is not None:
+        made.set(table, "partitions", [*partitions], "PartitionName=.. Nodes=..")
 
 
 def _order(made: Imported, conf: Path, settings: Row) -> None:

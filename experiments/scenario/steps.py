@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -20,6 +21,8 @@ from experiments.scenario.on_gpus import on_gpus
 from experiments.scenario.schema import Scenario
 from simulator.errors import InputError
 from simulator.features.table import Scene
+from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
+from simulator.model.tolerances import CAPACITY
 from simulator.workloads.table import Modelled
 
 if TYPE_CHECKING:
@@ -153,6 +156,21 @@ def known_gpu_types(setup: Setup) -> Setup:
     return replace(setup, workload=with_known_types(setup.workload, setup.cluster))
 
 
+def partitions(setup: Setup) -> Setup:
+    """Jobs on the nodes of their partitions, where groups of nodes name some."""
+    from simulator.workloads.machines import StandingServers
+    from simulator.workloads.partitions import in_partitions
+
+    servers = setup.scenario.cluster
+    if not isinstance(servers, StandingServers):
+        return setup
+    named = [group.partitions for group in servers.groups_by_key().values()]
+    if getattr(setup.scenario.workload, "places", None) == "any" or not any(named):
+        return setup
+    of_type = [None if names is None else frozenset(names) for names in named]
+    return replace(setup, workload=in_partitions(setup.workload, setup.cluster, of_type))
+
+
 def oversized(setup: Setup) -> Setup:
     """Jobs that are larger than the machines: left out or cut, where the scenario says so."""
     from simulator.workloads.fits import sized
@@ -246,6 +264,31 @@ def racks(setup: Setup) -> Setup:
     )
 
 
+def against_the_log(setup: Setup) -> Setup:
+    """Notes where the log had more GPUs in use at once, or more types of them, than the machines."""
+    from simulator.workloads.machines import StandingServers
+
+    jobs, cluster, servers = setup.workload, setup.cluster, setup.scenario.cluster
+    if not isinstance(servers, StandingServers):
+        return setup
+    if jobs.record is not None:
+        most, at_s = jobs.record.most_at_once()
+        if most > cluster.total_gpus * (1 + CAPACITY):
+            setup = setup.noted(
+                f"workload: {most:.6g} GPUs were in use at once in the log, first {at_s / HOUR_S:.4g} h after its first "
+                f"submission, and the cluster has {cluster.total_gpus:g}"
+            )
+    named = any(g.gpu_type or g.speed for g in servers.groups_by_key().values())
+    kinds = Counter(filter(None, jobs.gpu_type))
+    if len(kinds) > 1 and not named and len({t.gpu_type for t in cluster.node_types}) == 1:
+        listed = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common(5))
+        setup = setup.noted(
+            f"workload: the jobs of the log ran on {len(kinds)} types of GPU ({listed}), the cluster has one: durations "
+            "count as they are (key cluster.groups)"
+        )
+    return setup
+
+
 def jobs_with_features(setup: Setup) -> Setup:
     """The jobs with what features draw for them, for example tenants."""
     workload = setup.workload
@@ -270,11 +313,13 @@ FITTED = (
     Step("cluster", durations_on_gpus),
     Step(None, adapted),
     Step("workload", known_gpu_types),
+    Step("workload", partitions),
     Step("workload", oversized),
     Step("workload", sensitivity),
     Step("workload", parts_of_gpus),
     Step("workload", room),
     Step("workload", racks),
+    Step("workload", against_the_log),
     Step(None, jobs_with_features),
 )
 """From the jobs as they were read to jobs and machines that fit each other."""

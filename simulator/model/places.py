@@ -1,4 +1,4 @@
-"""Places that jobs ask for: a number of nodes, one rack, and types of GPU that will do."""
+"""Places that jobs ask for: a number of nodes, one rack, and types of GPU or groups of nodes that will do."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from simulator.model.cluster import Cluster
+from simulator.model.cluster import Cluster, NodeType
 from simulator.model.placement import Placement
 from simulator.model.tolerances import CAPACITY
 from simulator.model.workload import Workload
@@ -21,6 +21,16 @@ def types_of(text: str) -> frozenset[str]:
     return frozenset(filter(None, (name.strip().lower() for name in text.split(BETWEEN))))
 
 
+def group_of(node_type: NodeType) -> str:
+    """How a job asks for the nodes of a type by their name, in small letters: "@NAME"."""
+    return f"@{node_type.name.lower()}"
+
+
+def may_use(node_type: NodeType, wanted: frozenset[str]) -> bool:
+    """Whether a job that asks for these types of GPU, or groups of nodes, may be on a node; one that asks for none may."""
+    return not wanted or not wanted.isdisjoint((node_type.gpu_type.lower(), group_of(node_type)))
+
+
 class Places:
     """Nodes, racks and types that the jobs of a workload ask for, on a cluster.
 
@@ -31,9 +41,8 @@ class Places:
     """
 
     def __init__(self, workload: Workload, cluster: Cluster) -> None:
-        have = [node_type.gpu_type.lower() for node_type in cluster.node_types]
         rows = {
-            text: tuple(not text or name in types_of(text) for name in have)
+            text: tuple(may_use(node_type, types_of(text)) for node_type in cluster.node_types)
             for text in {*workload.gpu_types}
         }
         self.nodes: list[int] = workload.num_nodes.tolist()

@@ -46,6 +46,20 @@ class Recorded:
         """``(J,)`` from submission to start, s; NaN where the start is not known."""
         return self.recorded_start_s - self.submit_s
 
+    def most_at_once(self) -> tuple[float, float]:
+        """The most GPUs that jobs held at once, and from when on they did so first, s; a job without an end holds none."""
+        known = np.isfinite(self.recorded_start_s + self.end_s)
+        start_s, end_s, gpus = (
+            column[known] for column in (self.recorded_start_s, self.end_s, self.num_gpus)
+        )
+        times_s = np.unique(np.concatenate([start_s, end_s]))
+        if not len(times_s):
+            return 0.0, np.nan
+        begin, over = np.searchsorted(times_s, start_s), np.searchsorted(times_s, end_s)
+        held = np.bincount(begin, gpus, len(times_s)) - np.bincount(over, gpus, len(times_s))
+        in_use = held.cumsum()
+        return float(in_use.max()), float(times_s[in_use.argmax()])
+
     def take(self, jobs: IntArray) -> Recorded:
         """The record of these jobs, in that order."""
         columns = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "origin_s"}

@@ -71,7 +71,7 @@ class Workload:
         known.
     account : who pays for the job; "" where unknown.
     num_nodes : ``(J,)`` nodes on which a job of fixed demand lies in equal parts, 1: on one node; 0: any number.
-    gpu_types : types of GPU that will do for each job, "A100|H100"; "": any.
+    gpu_types : types of GPU, or groups of nodes, that will do for each job, "A100|H100", "@NAME"; "": any.
     one_rack : ``(J,)`` whether all nodes of the job lie in one rack.
     after : by job, those that it follows: it is submitted when they have ended, not before ``submit_s``
         (`simulator.features.dependencies`). Empty: none follows any.

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from simulator.errors import InputError
 from simulator.model.cluster import Cluster, FloatArray, IntArray, NodeType
 from simulator.model.performance import FixedDuration, TimeTable
-from simulator.model.places import BETWEEN, Places, types_of
+from simulator.model.places import BETWEEN, Places, group_of, types_of
 from simulator.model.tolerances import CAPACITY
 from simulator.model.workload import ELASTIC, Workload
 from simulator.workloads.gpu_types import known_gpu_type
@@ -110,7 +110,8 @@ def with_known_types(workload: Workload, cluster: Cluster) -> Workload:
     """
     if not any(workload.gpu_types):
         return workload
-    have = {node_type.gpu_type.lower() for node_type in cluster.node_types}
+    types = {node_type.gpu_type.lower() for node_type in cluster.node_types}
+    have = types | {group_of(node_type) for node_type in cluster.node_types}
     spelt = {
         text: frozenset().union(*(_of_type(name, have) for name in types_of(text)))
         for text in {*workload.gpu_types}
@@ -118,7 +119,7 @@ def with_known_types(workload: Workload, cluster: Cluster) -> Workload:
     other = [bool(text) and not spelt[text] & have for text in workload.gpu_types]
     as_here = {t: t if spelt[t] == types_of(t) else BETWEEN.join(sorted(spelt[t])) for t in spelt}
     texts = [
-        "" if is_other or len(have) == 1 else as_here[text]
+        "" if is_other or (len(types) == 1 and "@" not in text) else as_here[text]
         for text, is_other in zip(workload.gpu_types, other, strict=True)
     ]
     # Of jobs with a duration on the type that they ask for, the rate on other GPUs is told elsewhere.

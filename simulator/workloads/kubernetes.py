@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from simulator.arguments import LATEST_S
+from simulator.model.places import BETWEEN
 from simulator.workloads.cells import as_text
 from simulator.workloads.records import JsonTrace, at, each_at
 from simulator.workloads.slurm_text import part_of
@@ -58,6 +59,7 @@ class KubernetesJobs(JsonTrace):
         InputColumn("priorityClassName", "", "class of priority", "text", empty="", gives="qos"),
         InputColumn("namespace", "", "owner", "text", empty="", gives="user"),
         InputColumn("queue", "", "virtual cluster", "text", empty="", gives="vc"),
+        InputColumn("flavors", "", "flavors of its GPUs, as groups of nodes: @NAME", "text", empty="", gives="gpu_types"),
     )  # fmt: skip
     marks = ('"apiVersion"', '"kind"', '"creationTimestamp"')
     written = "the output of kubectl get jobs -o json"
@@ -119,9 +121,27 @@ def _row(item: Any) -> dict[str, str]:
         "memory": _total(pods, lambda name: float(name == "memory")),
         "limit": as_text(limit), "priority": as_text(at(spec, "priority")),
         "priorityClassName": as_text(priority or at(spec, "template.spec.priorityClassName")),
-        "namespace": space,
+        "namespace": space, "flavors": _flavors(item),
         "queue": as_text(at(spec, "queueName") or at(spec, "queue") or queue) or space,
     }  # fmt: skip
+
+
+def group_name(flavor: str) -> str:
+    """The name of a group of nodes for a flavor of Kueue."""
+    return re.sub(r"\W", "-", flavor, flags=re.ASCII).lower()
+
+
+def _flavors(item: Any) -> str:
+    """Flavors whose GPUs Kueue gave to a workload."""
+    given = [at(each, "flavors") for each in each_at(item, "status.admission.podSetAssignments")]
+    names = [
+        group_name(as_text(flavor))
+        for flavors in given
+        if isinstance(flavors, Mapping)
+        for resource, flavor in flavors.items()
+        if _gpus(str(resource))
+    ]
+    return BETWEEN.join(f"@{name}" for name in dict.fromkeys(names))
 
 
 def _pods(item: Any) -> list[tuple[Any, Any]]:

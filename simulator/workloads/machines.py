@@ -108,6 +108,8 @@ class ServerGroup(Config):
     """main memory of a server; left out: memory does not count"""
     price_per_hour: NonNegative = 0.0
     """price of a server"""
+    partitions: list[str] | None = Field(default=None, examples=[["gpu", "debug"]])
+    """partitions (vc) whose jobs may run here; left out: jobs of any"""
 
     def node_type(self, name: str, gpu_type: str) -> NodeType:
         """Their type; ``gpu_type`` where the key does not name one."""

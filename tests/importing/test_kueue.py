@@ -66,6 +66,23 @@ def test_the_whole(made):
     assert found.unused == []
 
 
+def test_flavors_are_groups_of_nodes(made):
+    """One queue has both flavors; names are those that jobs ask for, and equal ones count together."""
+    both = queue("x")
+    both["spec"]["resourceGroups"] = [
+        {"flavors": [{"name": name, "resources": [{"name": "nvidia.com/gpu", "nominalQuota": gpus}]}
+                     for name, gpus in (("A100", 12), ("spot.v100", 4), ("none", 0))]}
+    ]  # fmt: skip
+    found = made(both, queue("y", 4))
+    assert found.keys["cluster"] == {"kind": ("mixed", "2 flavors, 20 GPUs of quotas in all")}
+    assert values(found, "cluster.groups.a100") == {
+        "num_nodes": 2, "gpus_per_node": 8, "gpu_type": "A100",
+    }  # fmt: skip
+    assert values(found, "cluster.groups.spot-v100") == {"num_nodes": 1, "gpus_per_node": 8}
+    assert values(found, "tenants")["quota"] == {"x": 16, "y": 4}
+    assert found.checked()
+
+
 @pytest.mark.parametrize(
     ("quotas", "of_node", "nodes"),
     [((24, 8), 8, 4), ((24, 9), 8, 5), ((1,), 8, 1), ((8,), 8, 1), ((9,), 8, 2), ((15,), 8, 2), ((5, 5), 4, 3)],

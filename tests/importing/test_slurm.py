@@ -378,11 +378,95 @@ def test_fair_shares(made, flags, tree, because, unused):
     assert "tenants" not in made(f"{flags}\n{NODE}").keys
 
 
+# -- nodes of partitions -------------------------------------------------------------------------
+
+
+def groups_of(imported) -> dict:
+    return {
+        name.removeprefix("cluster.groups."): (values(imported, name)["num_nodes"], values(imported, name).get("partitions"))
+        for name in imported.keys
+        if "groups" in name
+    }  # fmt: skip
+
+
+def test_partitions_are_groups_of_nodes(made):
+    """Of six A100 nodes two are in two partitions; of the V100 nodes all are in one; g9 is in none."""
+    found = made(
+        "NodeName=g[01-06] Gres=gpu:a100:8\nNodeName=v[1-3] Gres=gpu:v100:4\nNodeName=g09 Gres=gpu:a100:8\n"
+        "PartitionName=big Nodes=g[01-06] MaxTime=10 Default=YES\nPartitionName=debug Nodes=g0[5-6],v[1-3]\n"
+    )
+    assert groups_of(found) == {
+        "a100": (4, ["big"]), "a100-2": (2, ["big", "debug"]), "v100": (3, ["debug"]),
+    }  # fmt: skip
+    assert found.unused == ["nodename=g09 (in no partition)", "partitionname=big maxtime=10"]
+    assert found.checked().count('partitions = ["debug"]') == 1
+
+
+@pytest.mark.parametrize(
+    "partitions",
+    ["", "PartitionName=a Nodes=ALL\n", "PartitionName=a\n", "PartitionName=a Nodes=g[1-2],v1\n"],
+)
+def test_partitions_of_all_nodes_part_nothing(made, partitions):
+    found = made(f"NodeName=g[1-2] Gres=gpu:a100:8\nNodeName=v1 Gres=gpu:v100:8\n{partitions}")
+    assert groups_of(found) == {"a100": (2, None), "v100": (1, None)}
+
+
+def test_all_and_defaults_of_partitions(made):
+    found = made(
+        "NodeName=g[1-4] Gres=gpu:8\nPartitionName=DEFAULT Nodes=g[1-2]\nPartitionName=a\nPartitionName=b Nodes=ALL\n"
+    )
+    assert groups_of(found) == {"gpu": (2, ["a", "b"]), "gpu-2": (2, ["b"])}
+
+
+def test_partitions_of_scontrol_and_sinfo(made):
+    one = "NodeName={0} Arch=x\n   CPUAlloc=0 CPUTot=8\n   Gres=gpu:4\n   Partitions={1}\n\n"
+    found = made(one.format("a", "gpu,debug") + one.format("b", "gpu"))
+    assert groups_of(found) == {"gpu": (1, ["debug", "gpu"]), "gpu-2": (1, ["gpu"])}
+    found = made("PARTITION NODELIST GRES\ngpu* a gpu:4\ndebug a gpu:4\ngpu* b gpu:4\n")
+    assert groups_of(found) == {"gpu": (1, ["debug", "gpu"]), "gpu-2": (1, ["gpu"])}
+
+
+@pytest.mark.parametrize(
+    ("text", "cpus"),
+    [
+        ("Sockets=2 CoresPerSocket=16 ThreadsPerCore=2", 64),
+        ("SocketsPerBoard=2 Boards=2 CoresPerSocket=8", 32),
+        ("CPUs=48 Sockets=2 CoresPerSocket=16 ThreadsPerCore=2", 48),
+        ("CoresPerSocket=16", 16),
+    ],
+)
+def test_cpus_by_sockets_and_cores(made, text, cpus):
+    assert values(made(f"NodeName=a Gres=gpu:8 {text}\n"), "cluster")["cpus_per_node"] == cpus
+
+
+def test_each_of_two_default_lines_counts_for_the_lines_after_it(made):
+    found = made(
+        "NodeName=DEFAULT Gres=gpu:a100:8 CPUs=64\nNodeName=a[1-2]\n"
+        "NodeName=DEFAULT Gres=gpu:v100:4 CPUs=32\nNodeName=b[1-3]\n"
+    )
+    assert groups_of(found) == {"a100": (2, None), "v100": (3, None)}
+    cpus = [values(found, f"cluster.groups.{name}")["cpus_per_node"] for name in ("a100", "v100")]
+    assert cpus == [64, 32]
+
+
+def test_jobs_and_nodes_count_memory_in_one_unit(made, tmp_path):
+    """Four jobs of 125G (125 x 1024 MiB) fill a node of 512000 MiB exactly, so that none of its GPUs stays idle."""
+    from simulator.workloads.registry import read_jobs
+
+    log = tmp_path / "sacct.txt"
+    row = "|2026-01-05T08:00:00|2026-01-05T08:00:00|2026-01-05T09:00:00|COMPLETED|gres/gpu=1,mem=125G,node=1"
+    log.write_text(
+        "JobID|Submit|Start|End|State|AllocTRES\n" + "\n".join(f"{k}{row}" for k in range(4))
+    )
+    node = values(made("NodeName=a Gres=gpu:4 RealMemory=512000\n"), "cluster")
+    assert read_jobs(log).memory_gb.sum() == pytest.approx(node["memory_gb_per_node"], rel=1e-12)
+
+
 # -- partitions and QOS -------------------------------------------------------------------------
 
 
 def test_priorities_of_partitions(made):
-    """As nodes have defaults, so have they; a partition's row is in the list of what is not used."""
+    """As nodes have defaults, so have they; what a partition's row says beside its nodes is in the list of what is not used."""
     lines = (
         "PartitionName=DEFAULT PriorityJobFactor=7\nPartitionName=a Nodes=ALL\nPartitionName=b PriorityJobFactor=9 State=UP\n"
         "PartitionName=DEFAULT MaxTime=5\nPartitionName=c\n"
@@ -393,7 +477,7 @@ def test_priorities_of_partitions(made):
         "PriorityJobFactor",
     )
     rows = [
-        "partitionname=DEFAULT priorityjobfactor=7", "partitionname=a nodes=ALL",
+        "partitionname=DEFAULT priorityjobfactor=7",
         "partitionname=b priorityjobfactor=9 state=UP", "partitionname=DEFAULT maxtime=5", "partitionname=c",
     ]  # fmt: skip
     assert found.unused == rows

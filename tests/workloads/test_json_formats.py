@@ -223,6 +223,21 @@ def test_admitted_pods_count_not_those_asked_for(
     assert made.num_gpus.tolist() == [gpus]
 
 
+def test_flavors_of_admitted_gpus_are_groups_of_nodes(tmp_path: Path) -> None:
+    spec = {"podSets": [{"name": "main", "count": 4, "template": asking("2")}]}
+    status = conditions(Admitted="10:00:00", Finished="10:02:00")
+    flavors = [
+        {"nvidia.com/gpu": "Spot.A100", "cpu": "any"},
+        {"nvidia.com/gpu": "a100"},
+        {"cpu": "any"},
+    ]
+    status["admission"] = {
+        "podSetAssignments": [{"name": f"p{k}", "flavors": each} for k, each in enumerate(flavors)]
+    }
+    made = read(tmp_path, "kubernetes", item("w", spec, status) | {"kind": "Workload"})
+    assert made.gpu_types == ("@spot-a100|@a100",)
+
+
 def history(*phases: tuple[str, str]) -> list[dict[str, str]]:
     return [{"status": name, "lastTransitionTime": at(clock)} for name, clock in phases]
 

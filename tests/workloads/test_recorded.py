@@ -154,12 +154,12 @@ def test_a_start_before_the_submission_is_not_known_but_for_the_rounding_of_cloc
     assert np.isnan(recorded(read_jobs(path, "csv")).wait_s[1])
 
 
-def scenario(path: Path, **keys: Any) -> Scenario:
+def scenario(path: Path, nodes: int = 1, **keys: Any) -> Scenario:
     workload = {"kind": "csv", "path": str(path), **keys}
     return Scenario.model_validate(
         {
             "workload": workload,
-            "cluster": {"kind": "nodes", "num_nodes": 1, "gpus_per_node": 4},
+            "cluster": {"kind": "nodes", "num_nodes": nodes, "gpus_per_node": 4},
             "policy": "fifo",
         }
     )
@@ -184,6 +184,27 @@ def test_the_record_keeps_to_its_jobs(tmp_path, keys, kept, gpus):
     np.testing.assert_equal(record.recorded_start_s, [starts[name] for name in kept])
     assert record.num_gpus.tolist() == gpus
     assert list(record.user) == [{"1": "7"}.get(name, "8") for name in kept]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "types", "told"),
+    [
+        (1, "", ["workload: 6 GPUs were in use at once in the log, first 0.01389 h after its first submission, and the cluster has 4"]),
+        (2, "", []),
+        (2, "A100 V100 A100", ["workload: the jobs of the log ran on 2 types of GPU (A100 2, V100 1), the cluster has one: "
+                               "durations count as they are (key cluster.groups)"]),
+        (2, "A100 A100 A100", []),
+    ],
+)  # fmt: skip
+def test_a_cluster_smaller_than_the_log_is_told(tmp_path, nodes, types, told):
+    """Two jobs of 3 GPUs run together from 50 s on."""
+    kinds = types.split() or [""] * 3
+    rows = [f"a,0,0,100,3,{kinds[0]}", f"b,10,50,120,3,{kinds[1]}", f"c,130,130,150,4,{kinds[2]}"]
+    path = tmp_path / "jobs.csv"
+    path.write_text("job_id,submit,start,end,gpus,gpu_type\n" + "\n".join(rows) + "\n")
+    setup = steps.read(scenario(path, nodes=nodes, places="any"))
+    notes = steps.through(steps.FITTED, setup).workload.notes
+    assert [note for note in notes if "the log" in note] == told
 
 
 def test_jobs_drawn_again_have_no_record(tmp_path):
