@@ -306,7 +306,7 @@ def test_a_policy_that_sees_the_future(cheat, monkeypatch):
 
     monkeypatch.setattr(scenarios_build, "policy_of", lambda scenario: nearest)
     ahead = running.looks_ahead(scenario)
-    assert ahead.startswith("with other jobs after") if cheat else ahead == ""
+    assert ahead.startswith("if other jobs follow after") if cheat else ahead == ""
 
 
 def test_a_policy_that_asks_for_all_jobs(monkeypatch):

@@ -150,7 +150,7 @@ def five(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_idling_is_counted_from_the_last_arrival():
     """Rounds of 10 s. The last job comes at 91 s, so the round of 100 s is the first that has seen
     it; those of 110 to 160 s are the first and the sixth in which nothing moved."""
-    told = r" at 160 s: none of 2 jobs got on with its work for 5 periods$"
+    told = r" at 160 s: none of 2 jobs made progress for 5 periods$"
     with pytest.raises(InfeasibleDecision, match=told):
         run(fixed([0, 91], [5, 5]), nodes(), lambda view: NO_CHANGE, round_s=10)
 

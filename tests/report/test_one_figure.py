@@ -93,7 +93,7 @@ def test_only_the_runs_of_the_figure_are_made_with_the_new_value(tmp_path, capsy
     changed = "n = 7 in place of 1, size.deep = 5 in place of 4"
     lines = told.out.splitlines()
     assert lines[0] == f"Figure 4.2: words ({changed})"
-    assert lines[1].startswith(f"{changed}; numbers of the paper")
+    assert lines[1].startswith(f"{changed}; the numbers of the paper")
     assert lines[1].endswith(". The paper: 3 words.")
     assert lines[2] == f"{out / 'figure_4_2.png'}: from 3 runs"
     assert [" ".join(text.split()) for text in headings] == [

@@ -168,7 +168,7 @@ def test_jobs_that_do_not_fit(rule, names, gpus, cpus):
     assert made.job_id == names
     assert made.num_gpus.tolist() == gpus
     np.testing.assert_array_equal(made.num_cpus, cpus)
-    assert made.notes[0].startswith("workload: 2 jobs do not fit on the machines, ")
+    assert made.notes[0].startswith("workload: 2 jobs do not fit on the machines")
     check_fits(made, cluster)
     with input_error("job 'large': num_gpus is 64, expected at most 16"):
         check_fits(jobs, cluster)
