@@ -44,12 +44,11 @@ def forget() -> None:
     importlib.invalidate_caches()
 
 
-@pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
-    """A command with the documented policy as a package, laid out as an installer leaves it, in this process."""
+def install(folder: Path) -> None:
+    """The documented policy as a package, laid out as an installer leaves it."""
     for name, sign in MODULES.items():
-        (tmp_path / f"{name}.py").write_text(documented(sign))
-    info = tmp_path / "shortest_first-1.0.dist-info"
+        (folder / f"{name}.py").write_text(documented(sign))
+    info = folder / "shortest_first-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: shortest-first\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(
@@ -59,6 +58,12 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
         "[schedlab.workloads]\nday-and-night = days:DayAndNight\naccounting = accounts:Accounting\n"
         "[schedlab.features]\npower_cap = capped:PowerCapKeys\nbroken = capped:PowerCap\n"
     )
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+    """A command with the package, in this process."""
+    install(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
@@ -104,7 +109,10 @@ print(json.dumps([(ran.returncode, ran.stdout, ran.stderr) for ran in told]))
 """
 
 
-def in_a_process(folder: Path, *lines: str) -> list[tuple[int, str, str]]:
+Told = tuple[int, str, str]
+
+
+def in_a_process(folder: Path, *lines: str) -> list[Told]:
     """Exit codes, outputs and errors of commands in a process of their own: keys are known from its start on."""
     ran = subprocess.run(
         [sys.executable, "-c", COMMANDS, folder, *lines], cwd=ROOT, text=True, timeout=120,
@@ -113,29 +121,69 @@ def in_a_process(folder: Path, *lines: str) -> list[tuple[int, str, str]]:
     return json.loads(ran.stdout)
 
 
-@pytest.mark.usefixtures("installed")
-def test_a_feature_of_a_package(tmp_path):
-    """Two jobs of 100 s, nearly at once: above one GPU all run at half their speed, so they end at 200 s."""
-    files = {
-        "good.toml": CAPPED,
-        "text.toml": f'{CAPPED}rate = "x"',
-        "rat.toml": f"{CAPPED}rat = 1",
-        "broken.toml": CAPPED.replace("[power_cap]", "[broken]"),
+FILES = {
+    "good.toml": CAPPED,
+    "text.toml": f'{CAPPED}rate = "x"',
+    "rat.toml": f"{CAPPED}rat = 1",
+    "broken.toml": CAPPED.replace("[power_cap]", "[broken]"),
+    "days.txt": "# id|owner|submitted|ms|GPUs\n"
+    "b|bob|2026-01-01 10:00:30|60000|1\na|ann|2026-01-01 10:00:00|90000|2\nc||2026-01-01 10:01:00|0|1\n",
+    "sweep.toml": 'scenario = "scenario.toml"\nseeds = 1\n[grid]\nworkload.night = [0.0, 1.0]\n',
+}
+WRONG = {
+    "nights": ({"night = ": "nights = "}, "workload.nights: unknown key, did you mean 'night'?"),
+    "day": ({"day-and-night": "day"}, 'workload.kind: got "day", expected one of'),
+    "apart": ({"small-apart": "apart"}, "dispatcher: unknown dispatcher 'apart', expected one of round-robin"),
+}  # fmt: skip
+"""Changes of the documented scenario, and what is told."""
+LINES = (
+    *(f"run {name}.toml --out {name}" for name in ("good", "text", "rat", "broken", *WRONG)),
+    "run scenario.toml --out out",
+    "policies",
+    "run days.txt --policy fifo-strict --set cluster.kind=nodes --set cluster.num_nodes=1 --set cluster.gpus_per_node=2 "
+    "--out of-file",
+    "sweep run sweep.toml --out swept --workers 1",
+    "sweep export swept --out runs.csv",
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package with scenarios, and what commands made of them."""
+    folder = tmp_path_factory.mktemp("plugin")
+    install(folder)
+    for name, text in FILES.items():
+        (folder / name).write_text(text)
+    for name, (changes, _) in WRONG.items():
+        documented_scenario(folder, **changes)
+        (folder / "scenario.toml").rename(folder / f"{name}.toml")
+    documented_scenario(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def told(folder: Path) -> dict[str, Told]:
+    """What each of `LINES` came to, by its second word."""
+    return {
+        line.split()[min(1, line.count(" "))]: each
+        for line, each in zip(LINES, in_a_process(folder, *LINES), strict=True)
     }
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
-    lines = (f"run {name} --out {name[:-5]}" for name in files)
-    good, text, rat, broken = in_a_process(tmp_path, *lines)
-    assert good[0] == 0, good[2]
-    done = pd.read_csv(tmp_path / "good" / "jobs.csv")["completion_s"]
+
+
+def test_a_feature_of_a_package(told, folder):
+    """Two jobs of 100 s, nearly at once: above one GPU all run at half their speed, so they end at 200 s."""
+    code, _, errors = told["good.toml"]
+    assert code == 0, errors
+    done = pd.read_csv(folder / "good" / "jobs.csv")["completion_s"]
     assert done.max() == pytest.approx(200, abs=1)
-    for (code, _, told), expected in (
-        (text, "power_cap.rate: got"),
-        (rat, "power_cap.rat: unknown key"),
-        (broken, "capped:PowerCap is no FeatureTable"),
+    for name, expected in (
+        ("text", "power_cap.rate: got"),
+        ("rat", "power_cap.rat: unknown key"),
+        ("broken", "capped:PowerCap is no FeatureTable"),
     ):
+        code, _, complaint = told[f"{name}.toml"]
         assert code == 2
-        assert expected in told
+        assert expected in complaint
 
 
 def test_a_package_that_breaks_is_told_and_the_others_are_listed(installed, tmp_path):
@@ -169,24 +217,15 @@ def documented_scenario(folder: Path, **changes: str) -> None:
     (folder / "scenario.toml").write_text(text)
 
 
-@pytest.mark.usefixtures("installed")
-def test_workload_dispatcher_and_policy_of_a_package(tmp_path):
-    documented_scenario(tmp_path)
-    (tmp_path / "days.txt").write_text(
-        "# id|owner|submitted|ms|GPUs\n"
-        "b|bob|2026-01-01 10:00:30|60000|1\na|ann|2026-01-01 10:00:00|90000|2\nc||2026-01-01 10:01:00|0|1\n"
-    )
-    nodes = "--policy fifo-strict --set cluster.kind=nodes --set cluster.num_nodes=1 --set cluster.gpus_per_node=2"
-    ran, listed, accounts = in_a_process(
-        tmp_path, "run scenario.toml --out out", "policies", f"run days.txt {nodes} --out of-file"
-    )
+def test_workload_dispatcher_and_policy_of_a_package(told, folder):
+    ran, listed, accounts = told["scenario.toml"], told["policies"], told["days.txt"]
     assert ran[0] == 0, ran[2]
-    jobs = pd.read_csv(tmp_path / "out" / "jobs.csv")
+    jobs = pd.read_csv(folder / "out" / "jobs.csv")
     assert len(jobs) == 200
     by_day = (jobs["arrival_s"] % 86400 < 43200).mean()
     assert by_day > 0.8  # of ten jobs by day one comes at night
     # All jobs have one GPU, so all of them are at the first controller, which owns every other node.
-    schedule = pd.read_csv(tmp_path / "out" / "schedule.csv")
+    schedule = pd.read_csv(folder / "out" / "schedule.csv")
     assert set(schedule["node"]) <= {0, 2}
     of_jobs = r'Workload of a package, kind = "day-and-night": .*num_jobs.*night='
     assert re.search(of_jobs, listed[1], re.S)
@@ -194,24 +233,15 @@ def test_workload_dispatcher_and_policy_of_a_package(tmp_path):
     assert accounts[0] == 0, accounts[2]
     assert "days.txt is read as 'accounting'" in accounts[1]
     assert "1 jobs ended as they started, left out (the first in line 4)" in accounts[2]
-    ends = pd.read_csv(tmp_path / "of-file" / "jobs.csv").set_index("job_id")["completion_s"]
+    ends = pd.read_csv(folder / "of-file" / "jobs.csv").set_index("job_id")["completion_s"]
     assert ends.to_dict() == {"a": 90.0, "b": 150.0}
 
 
-@pytest.mark.usefixtures("installed")
-def test_mistakes_are_one_line(tmp_path):
-    cases = (
-        ({"night = ": "nights = "}, "workload.nights: unknown key, did you mean 'night'?"),
-        ({"day-and-night": "day"}, 'workload.kind: got "day", expected one of'),
-        ({"small-apart": "apart"}, "dispatcher: unknown dispatcher 'apart', expected one of round-robin"),
-    )  # fmt: skip
-    for k, (changes, _) in enumerate(cases):
-        documented_scenario(tmp_path, **changes)
-        (tmp_path / "scenario.toml").rename(tmp_path / f"{k}.toml")
-    found = in_a_process(tmp_path, *(f"run {k}.toml --out out" for k in range(len(cases))))
-    for (code, _, complaint), (_, told) in zip(found, cases, strict=True):
-        assert (code, complaint.count("\n")) == (2, 1)
-        assert told in complaint
+@pytest.mark.parametrize("name", WRONG)
+def test_mistakes_are_one_line(told, name):
+    code, _, complaint = told[f"{name}.toml"]
+    assert (code, complaint.count("\n")) == (2, 1)
+    assert WRONG[name][1] in complaint
 
 
 @pytest.mark.usefixtures("installed")
@@ -229,21 +259,17 @@ def test_a_package_that_answers_with_something_else_is_told(tmp_path):
     assert "workload: days:DayAndNight is no WorkloadTable" in told
 
 
-def test_its_options_can_be_swept(installed, tmp_path):
-    """Another value is another run, and the package's code is part of the version of the code."""
-    documented_scenario(tmp_path)
-    (tmp_path / "sweep.toml").write_text(
-        'scenario = "scenario.toml"\nseeds = 1\n[grid]\nworkload.night = [0.0, 1.0]\n'
-    )
-    ((code, _, told), _) = in_a_process(
-        tmp_path,
-        "sweep run sweep.toml --out swept --workers 1",
-        "sweep export swept --out runs.csv",
-    )
-    assert code == 0, told
-    runs = pd.read_csv(tmp_path / "runs.csv")
+def test_its_options_can_be_swept(told, folder):
+    """Another value is another run."""
+    code, _, errors = told["run"]
+    assert code == 0, errors
+    runs = pd.read_csv(folder / "runs.csv")
     assert runs["workload.night"].tolist() == [0.0, 1.0]
     assert runs["makespan_s"].nunique() == 2
+
+
+@pytest.mark.usefixtures("installed")
+def test_its_code_is_part_of_the_version_of_the_code(tmp_path):
     forget()
     before = codeversion._plugins()
     assert "days.py" in before

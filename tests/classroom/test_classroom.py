@@ -24,6 +24,7 @@ from simulator.statistics import mean_of_skewed, mser5, student
 from simulator.workloads.reshaping import time_shared
 from tests.command import compute
 from tests.core.jobs import fixed, nodes
+from tests.test_docs import with_examples
 
 CLOSE = {"rel": 1e-9, "abs": 1e-9}
 
@@ -216,7 +217,7 @@ def test_queues_in_the_page_are_those_of_the_engine(maths):
 def page(tmp_path_factory) -> Path:
     """Made like the real one, of shorter runs."""
     folder = tmp_path_factory.mktemp("classroom")
-    before, runs.JOBS = runs.JOBS, {"quick": 200, "paper": 200}
+    before, runs.JOBS = runs.JOBS, {"quick": 100, "paper": 100}
     seeds, runs.SEEDS = runs.SEEDS, {"quick": (1, 2), "paper": (1, 2)}
     relaxations, runs.RELAXATIONS = runs.RELAXATIONS, {"quick": 0, "paper": 0}
     wanted = runs.tasks("quick")
@@ -303,10 +304,8 @@ def test_what_it_says_to_compute_can_be_computed(opened, tmp_path, monkeypatch, 
         "[...document.querySelectorAll('.how code')].map((c) => [c.className, c.textContent])"
     )
     assert len(found) == 10
-    root = Path(__file__).parents[2]
-    readme = (root / "README.md").read_text("utf-8")
-    (tmp_path / "examples").symlink_to(root / "examples")
-    monkeypatch.chdir(tmp_path)
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    monkeypatch.chdir(with_examples(tmp_path))
     for language, lines in found:
         if language == "python":
             exec(compile(lines, "panel", "exec"), {})

@@ -12,7 +12,7 @@ from tests.comparison.made import compared, runs_of
 def test_the_command_on_a_file_of_jobs(tmp_path):
     """Words, table and files; the same command again makes no run; pictures have titles in words."""
     rows = "job_id,submit_time_s,duration_s,num_gpus\n" + "".join(
-        f"j{k},{60 * k},{200 + 37 * (k % 7)},{1 + k % 2}\n" for k in range(30)
+        f"j{k},{60 * k},{200 + 37 * (k % 7)},{1 + k % 2}\n" for k in range(12)
     )
     (tmp_path / "jobs.csv").write_text(rows)
     words = ["compare", "jobs.csv", "--nodes", "1", "--gpus", "4", "--draws", "39", "--out", "found"]  # fmt: skip

@@ -80,9 +80,7 @@ def test_it_works_outside_the_checkout(installed: Run, tmp_path: Path) -> None:
     )
     ran = installed("run", str(tmp_path / "some.toml"), "--out", str(tmp_path / "out"))
     assert ran.returncode == 0, ran.stderr
-    ran = installed("show", "gantt", str(tmp_path / "out"))
-    assert ran.returncode == 0, ran.stderr
-    assert (tmp_path / "out" / "gantt.png").stat().st_size > 1000
+    assert (tmp_path / "out" / "summary.json").exists()
 
 
 @pytest.mark.slow

@@ -59,13 +59,13 @@ def test_no_two_jobs_that_run_at_once_share_a_colour():
     assert {job: again[job] for job in colours} == colours
 
 
-def test_a_run_folder_with_a_thousand_jobs(tmp_path):
-    workload, cluster = AndreasJobs(num_nodes=100, scenario=1, arrivals="high").make(Setting(1))
+def test_a_run_folder_with_hundreds_of_jobs(tmp_path):
+    workload, cluster = AndreasJobs(num_nodes=40, scenario=1, arrivals="high").make(Setting(1))
     result = simulate(workload, cluster, make_policy("edf-shared"))
     write_result(result, tmp_path)
     path = g.gantt(tmp_path)
     assert path == tmp_path / "gantt.png"
-    assert path.stat().st_size > 50_000
+    assert path.stat().st_size > 25_000
     assert path.read_bytes() == g.gantt(tmp_path, tmp_path / "again.png").read_bytes()
 
 
@@ -175,6 +175,11 @@ def test_nodes_that_do_not_exist(tmp_path, nodes, expected):
     line = refused("show", "gantt", tmp_path, "--nodes", nodes)
     assert line.endswith(f"--nodes: got {nodes!r}, {expected}\n")
     assert not (tmp_path / "gantt.png").exists()
+
+
+def test_all_nodes_that_there_are(tmp_path):
+    """Also the second, which is never used."""
+    write_result(run(fixed([0], [10]), nodes_of(1, 2)), tmp_path)
     assert g.gantt(tmp_path, nodes="0-1").exists()
 
 

@@ -4,6 +4,7 @@ Set ``SCHEDLAB_FACTS`` to the folder. Their lists print each job's extreme times
 those of the table that the reader builds.
 """
 
+import functools
 import os
 from pathlib import Path
 
@@ -14,7 +15,8 @@ import pytest
 from policies import make_policy
 from simulator import simulate
 from simulator.model.cluster import Cluster, NodeType
-from simulator.workloads.authors import read_instance
+from simulator.workloads import authors
+from simulator.workloads.authors import Instance
 from simulator.workloads.fits import check_fits
 from simulator.workloads.plain_csv import CsvJobs
 from tests.workloads.choices import choice_shares
@@ -23,6 +25,12 @@ FACTS = Path(os.environ.get("SCHEDLAB_FACTS") or "/nonexistent")
 pytestmark = pytest.mark.skipif(
     not FACTS.is_dir(), reason="SCHEDLAB_FACTS names no folder with public data"
 )
+
+
+@functools.cache
+def read_instance(folder: Path, **options: str) -> Instance:
+    """Read once for all tests."""
+    return authors.read_instance(folder, **options)
 
 
 def instances(pattern: str) -> list[Path]:
