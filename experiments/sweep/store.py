@@ -27,13 +27,12 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
 
-from filelock import FileLock, Timeout
-
 from experiments.files import not_there, taken_away, write_whole
 from experiments.sweep.task import Scalar, Task
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
+    from filelock import FileLock
     from pandas import DataFrame
 
 DATABASE = "runs.sqlite"
@@ -199,6 +198,8 @@ class Store:
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other sweeps off the folder; raises InputError where one runs already."""
+        from filelock import Timeout
+
         lock = _lock(self.folder)
         with contextlib.ExitStack() as held:
             try:
@@ -220,6 +221,8 @@ class Store:
 
     def is_locked(self) -> bool:
         """True while a sweep runs on the folder."""
+        from filelock import Timeout
+
         try:
             with _lock(self.folder).acquire(timeout=0):
                 return False
@@ -665,6 +668,8 @@ def _place(folder: Path) -> tuple[int, int] | None:
 
 
 def _lock(folder: Path) -> FileLock:
+    from filelock import FileLock  # takes a tenth of a second, with all that it imports
+
     return FileLock(folder / LOCK, mode=0o666)
 
 

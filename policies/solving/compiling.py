@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from filelock import FileLock
 from numba import njit
 
 from simulator.model import tolerances
@@ -105,6 +104,8 @@ def first_call(method: str) -> Iterator[None]:
 @contextlib.contextmanager
 def _one_process(folder: Path) -> Iterator[None]:
     """A lock on a folder; none where it cannot be written, and each process compiles for itself."""
+    from filelock import FileLock
+
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)

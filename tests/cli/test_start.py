@@ -41,8 +41,8 @@ finally:
 @pytest.mark.parametrize(
     ("words", "unused"),
     [
-        (["--help"], {*COMPUTING, "numpy", "pyarrow", "scipy"}),
-        (["policies"], {*COMPUTING, "pyarrow"}),
+        (["--help"], {*COMPUTING, "filelock", "numpy", "pyarrow", "scipy"}),
+        (["policies"], {*COMPUTING, "filelock", "pyarrow"}),
         (
             ["run", "examples/mmc.toml", "--set", "workload.num_jobs=20"],
             {*COMPUTING, "rich", *(f"simulator.workloads.{module}" for module in OTHERS)},

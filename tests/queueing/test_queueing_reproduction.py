@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from experiments.studies.queueing import PAGE, runs
+from experiments.studies.queueing import PAGE, one_server, runs
 from experiments.studies.queueing.runs import (
     run_filling,
     run_loss,
@@ -84,6 +84,9 @@ def test_figures_and_claims_of_a_toy_scale(tmp_path, monkeypatch):
     monkeypatch.setitem(runs.LOADS, "quick", (0.7,))
     monkeypatch.setitem(runs.ONE_RUN_JOBS, "quick", 3500)
     monkeypatch.setitem(runs.FILLING_RUNS, "quick", 3)
+    # Lines of a picture; tests/queueing/test_closed_forms.py has what they are.
+    monkeypatch.setattr(one_server, "mg1_wait_exceeds", lambda rate, law, t: 0.7 * np.exp(-t / 1e5))
+    monkeypatch.setattr(one_server, "mg1_wait_quantile_s", lambda rate, law, q: -np.log1p(-q) * 1e4)
     listed = PAGE.tasks("quick")
     with Store(tmp_path / "store", create=True) as store:
         compute(listed, store)

@@ -21,6 +21,7 @@ def test_figures_and_claims_of_a_toy_scale(tmp_path, monkeypatch):
     monkeypatch.setitem(runs.SEEDS, "quick", (1, 2))
     monkeypatch.setattr(runs, "BUDGETS", (1.0, 5.0))
     monkeypatch.setattr(runs, "RIVAL_BUDGETS", (5.0,))
+    monkeypatch.setitem(bridge.JOBS_PER_NODE, "quick", 2)
     monkeypatch.setitem(bridge.SEEDS, "quick", (1, 2))
     monkeypatch.setitem(bridge.GAPS, "quick", (1.0,))
     monkeypatch.setitem(bridge.DUES, "quick", ("min-2max",))
