@@ -46,6 +46,14 @@ def validate(
             help=f"{POLICY} Once for each, or all; the answer is on the first. Default: that of the scenario, else easy-backfill.",
         ),
     ] = None,
+    calibrate: Annotated[
+        bool,
+        typer.Option(
+            "--calibrate",
+            help="Also try the rules that the record suggests, on the first half of the jobs, and write the scenario with "
+            "those that are kept: calibrated.toml.",
+        ),
+    ] = False,
     settings: Settings = None,
     kind: Kind = None,
     time_limit: Annotated[
@@ -66,6 +74,8 @@ def validate(
     The number of nodes is fitted on the first half of the jobs and judged on the second.
 
     Example: schedlab validate sacct.txt --nodes 8 --gpus 8
+
+    Example: schedlab validate sacct.txt cluster.toml --policy easy-backfill --policy sjf --calibrate
     """
     from experiments.scenario.options import scenario_of_log
     from experiments.sweep.runner import exit_code
@@ -85,7 +95,7 @@ def validate(
         with store_to_write(folder) as store:
             options = {"workers": workers, "progress": True, "time_limit_s": time_limit}
             runs = Simulations(store, options, told)
-            found = held_against(asked, str(log), policy or [], runs)
+            found = held_against(asked, str(log), policy or [], runs, calibrate, folder)
             written = [path.name for path in write_validation(found, folder)]
         print("\n".join(map(printable, found.lines())))
         print(f"{folder}: {', '.join(written)}")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from experiments.analysis.spans import span
 from simulator.metrics.waits import Waits
+from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
 
 if TYPE_CHECKING:
     from experiments.validation.agreement import Agreement
-    from experiments.validation.calibrating import HeldOut
+    from experiments.validation.calibrating import HeldOut, Tried
+    from experiments.validation.rules import Rule
     from simulator.statistics import Estimate
 
 FEWEST_JOBS = 1000
@@ -55,7 +59,7 @@ def verdict(found: Agreement, held: HeldOut | None) -> Verdict:
         return Verdict("none", f"No verdict: {missing}.")
     ratio = found.ratio.mean
     said = distance(ratio)
-    if found.recorded_room > FEW_REASONS:
+    if is_not_capacity(found) and (held is None or not held.rules):
         part = f"{found.recorded_room:.0%}".replace("%", " %")
         return Verdict(
             "refused",
@@ -71,22 +75,40 @@ def verdict(found: Agreement, held: HeldOut | None) -> Verdict:
     if not _is_near(held.ratio.mean):
         return Verdict(
             "refused",
-            f"{said}{differences} The simulation that was fitted on the first half ({_count(held.nodes)}) has "
-            f"{held.ratio.mean:.2g} times the recorded mean wait on the second: the number of nodes does not explain the "
-            "waits, and no size is recommended.",
+            f"{said}{differences} The simulation that was fitted on the first half ({_count(held.nodes)}{_rules(held)}) has "
+            f"{held.ratio.mean:.2g} times the recorded mean wait on the second: {_what(held)} not explain the waits, and "
+            "no size is recommended.",
             factor=factor_of(held.ratio),
         )
-    if held.nodes == held.of:
-        return Verdict(
-            "recommended", f"{said}{_who(found)}{differences} The documented size is today's size.",
-            factor=factor_of(held.ratio),
-        )  # fmt: skip
-    settings = " ".join(f"--set {setting}" for setting in held.settings)
+    if not held.settings:
+        today = "The documented size is today's size."
+    elif held.rules:
+        today = (
+            "Rules of the site explain the waits; for `size` and `whatif`, calibrated.toml has them"
+            + (f" and {_count(held.nodes)}" if held.nodes != held.of else "")
+            + " as today's cluster."
+        )
+    else:
+        settings = " ".join(f"--set {setting}" for setting in held.settings)
+        today = f"For `size` and `whatif`: {settings} as today's size."
+    who = "" if held.rules else _who(found)
     return Verdict(
-        "recommended",
-        f"{said}{_who(found)}{differences} For `size` and `whatif`: {settings} as today's size.",
-        held.settings, factor_of(held.ratio),
-    )  # fmt: skip
+        "recommended", f"{said}{who}{differences} {today}", held.settings, factor_of(held.ratio)
+    )
+
+
+def _rules(held: HeldOut) -> str:
+    count = len(held.rules)
+    return f", {count} rule{'' if count == 1 else 's'}" if count else ""
+
+
+def _what(held: HeldOut) -> str:
+    return "they do" if held.rules else "the number of nodes does"
+
+
+def is_not_capacity(found: Agreement) -> bool:
+    """Whether waits do not agree, and passed with so much room that no number of nodes brings them."""
+    return found.recorded_room > FEW_REASONS and not _is_near(found.ratio.mean)
 
 
 def no_verdict(recorded: Waits) -> str:
@@ -165,10 +187,22 @@ def record_lines(found: Agreement, policy: str) -> list[str]:
     return told
 
 
+def rule_lines(suggested: Sequence[Rule], tried: Sequence[Tried]) -> list[str]:
+    """Rules that the record suggests, and how each did on the first half where they were tried."""
+    if not tried:
+        return [f"rule         {rule.words}; --calibrate tries it" for rule in suggested]
+    return [
+        f"rule         {each.rule.words}: on the first half "
+        f"{each.before.ratio.mean:.2f} of the recorded mean becomes {each.after.ratio.mean:.2f}, rank correlation "
+        f"{_known(each.before.waits)} becomes {_known(each.after.waits)}; {'kept' if each.kept else 'not kept'}"
+        for each in tried
+    ]
+
+
 def held_line(held: HeldOut) -> str:
     """The fitted number of nodes and how it did."""
     return (
-        f"held out     with {held.nodes:,} of {held.of:,} nodes, fitted on the first half: "
+        f"held out     with {held.nodes:,} of {held.of:,} nodes{_rules(held)}, fitted on the first half: "
         f"{time_of(held.simulated_s)} on the second (recorded {time_of(held.recorded_s)})"
     )
 
@@ -183,10 +217,5 @@ def _known(value: float) -> str:
 
 
 def time_of(seconds: float) -> str:
-    """A time in the largest unit of which there are two."""
-    if seconds == 0:
-        return "0"
-    for size, unit in ((86_400.0, "days"), (3600.0, "h"), (60.0, "min")):
-        if seconds >= (48 * 3600 if unit == "days" else 1.5 * size):
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds:.3g} s"
+    """A span in words; in hours from an hour and a half on, as two waits side by side are read."""
+    return f"{seconds / HOUR_S:.3g} h" if 1.5 * HOUR_S <= seconds < 48 * HOUR_S else span(seconds)

@@ -1,16 +1,19 @@
-"""Number of nodes under which a log's waits come out, fitted on its first half and judged on the second."""
+"""Rules and a number of nodes under which a log's waits come out, fitted on its first half and judged on the second."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from experiments.comparison.entrants import Entrant
 from experiments.comparison.size import border
-from experiments.validation.agreement import ratio_of_means
+from experiments.validation.agreement import Agreement, agreement_of, ratio_of_means
+from experiments.validation.rules import Rule, suggested
 from experiments.validation.simulating import Failed, Sides, Simulations
 from simulator.errors import InputError
 from simulator.statistics import Estimate
@@ -22,18 +25,27 @@ if TYPE_CHECKING:
 MOST_TIMES = 4
 """So many times the nodes that the log's machine has are tried at most."""
 
+LEAST_GAIN = 0.1
+"""A rule that brings the first half nearer by less is not kept."""
+
+ENOUGH = 1.1
+"""So near, the documented number of nodes stays."""
+
+OUTAGES = "outages.csv"
+
 
 @dataclass(frozen=True)
 class HeldOut:
-    """A number of nodes that was fitted on one half of the jobs, judged on the other.
+    """Rules and a number of nodes that were fitted on one half of the jobs, judged on the other.
 
     Attributes
     ----------
     nodes, of : fitted, and as documented.
-    settings : ``KEY=VALUE`` each, which make a scenario the fitted one.
+    settings : ``KEY=VALUE`` each, which make a scenario the fitted one; empty where it is as documented.
     fit : simulated mean wait of the first half over the recorded one.
     simulated_s, recorded_s : mean waits of the second half.
     ratio : of these, with its interval.
+    rules : those that were kept.
     """
 
     nodes: int
@@ -43,46 +55,138 @@ class HeldOut:
     simulated_s: float
     recorded_s: float
     ratio: Estimate
+    rules: tuple[Rule, ...] = ()
 
 
-def held_out(entrant: Entrant, sides: Sides, simulations: Simulations) -> HeldOut | None:
-    """The fitted number of nodes, judged on the jobs of the second half; None where the machine is not one of nodes.
+@dataclass(frozen=True)
+class Tried:
+    """A rule on the first half of the jobs: how far the simulation was without and with it."""
+
+    rule: Rule
+    before: Agreement
+    after: Agreement
+    kept: bool
+
+
+class Calibration:
+    """The first half of a log, on which rules and nodes are fitted, and the second, on which they are judged.
 
     Parameters
     ----------
     sides : the log and its simulation with the documented nodes.
-
-    Raises
-    ------
-    InputError
-        A run failed.
+    folder : where a file of outages goes, if they are tried.
     """
-    groups = _groups(entrant.scenario)
-    half = len(sides.job_id) // 2
-    if not groups or half < 2:
-        return None
-    of = sum(groups.values())
-    first, second = np.arange(half), np.arange(half, len(sides.job_id))
-    recorded_s = float(np.nanmean(sides.recorded.take(first).wait_s))
 
-    def mean_s(nodes: int) -> float:
-        if nodes == of:  # known: what comes later hardly moves the first half
-            return float(np.nanmean(sides.simulated.take(first).wait_s))
-        scenario = _first_jobs(_sized(entrant.scenario, groups, nodes), half)
-        what = f"{nodes} of {of} nodes on the first half of the jobs"
-        return float(np.nanmean(_run(entrant, scenario, simulations, what).simulated.wait_s))
+    def __init__(
+        self, entrant: Entrant, sides: Sides, simulations: Simulations, folder: Path | None = None
+    ) -> None:
+        self._entrant, self._sides, self._simulations = entrant, sides, simulations
+        self._folder = folder
+        half = len(sides.job_id) // 2
+        self.first, self.second = np.arange(half), np.arange(half, len(sides.job_id))
+        self.groups = _groups(entrant.scenario)
 
-    nodes, fit_s = fitted(mean_s, recorded_s, of, _fewest(sides, first, of, len(groups)))
-    scenario = _sized(entrant.scenario, groups, nodes)
-    judged = _run(entrant, scenario, simulations, f"{nodes} of {of} nodes on all jobs")
-    one, other = judged.recorded.take(second), judged.simulated.take(second)
-    known = np.isfinite(one.wait_s) & np.isfinite(other.wait_s)
-    one, other = one.take(known), other.take(known)
-    return HeldOut(
-        nodes, of, tuple(f"{key}={n}" for key, n in _shared(groups, nodes).items()),
-        fit_s / recorded_s if recorded_s > 0 else float("nan"),
-        float(other.wait_s.mean()), float(one.wait_s.mean()), ratio_of_means(one, other),
-    )  # fmt: skip
+    def suggested(self) -> list[Rule]:
+        """The rules that the record of the first half suggests."""
+        return suggested(
+            self._sides.log.take(self.first), self._sides.asked_s[self.first], self._sides.total_gpus
+        )  # fmt: skip
+
+    def kept(self, rules: Sequence[Rule]) -> list[Tried]:
+        """Each rule on the first half, added to those before it; kept where it brings the simulation nearer."""
+        one, other = (s.take(self.first) for s in (self._sides.recorded, self._sides.simulated))
+        now = agreement_of(one, other, self._sides.total_gpus)
+        chosen: list[Rule] = []
+        found: list[Tried] = []
+        for rule in rules:
+            if _is_other_tenant(rule, chosen) or (rule.outages and self._folder is None):
+                continue
+            scenario = self._first_jobs(self._with(self._entrant.scenario, [*chosen, rule]))
+            ran = self._run(scenario, f"the first half of the jobs; {rule.words}")
+            after = agreement_of(ran.recorded, ran.simulated, ran.total_gpus)
+            is_kept = distance_of(after) < distance_of(now) - LEAST_GAIN
+            found.append(Tried(rule, now, after, is_kept))
+            if is_kept:
+                chosen.append(rule)
+                now = after
+        return found
+
+    def held_out(self, rules: Sequence[Rule] = ()) -> HeldOut | None:
+        """The fitted number of nodes under these rules, judged; None where the machine is not one of nodes.
+
+        Raises
+        ------
+        InputError
+            A run failed.
+        """
+        groups, sides = self.groups, self._sides
+        if not groups or len(self.first) < 2:
+            return None
+        of = sum(groups.values())
+        recorded_s = float(np.nanmean(sides.recorded.take(self.first).wait_s))
+        scenario = self._with(self._entrant.scenario, rules)
+
+        def mean_s(nodes: int) -> float:
+            if nodes == of and not rules:  # known: what comes later hardly moves the first half
+                return float(np.nanmean(sides.simulated.take(self.first).wait_s))
+            sized = self._first_jobs(_sized(scenario, groups, nodes))
+            ran = self._run(sized, f"{nodes} of {of} nodes on the first half of the jobs")
+            return float(np.nanmean(ran.simulated.wait_s))
+
+        nodes, fit_s = fitted(mean_s, recorded_s, of, self._fewest(of))
+        judged = self._run(_sized(scenario, groups, nodes), f"{nodes} of {of} nodes on all jobs")
+        one, other = judged.recorded.take(self.second), judged.simulated.take(self.second)
+        known = np.isfinite(one.wait_s) & np.isfinite(other.wait_s)
+        one, other = one.take(known), other.take(known)
+        sizes = _shared(groups, nodes).items() if nodes != of else ()
+        return HeldOut(
+            nodes, of, (*self._settings(rules), *(f"{key}={n}" for key, n in sizes)),
+            fit_s / recorded_s if recorded_s > 0 else math.nan, float(other.wait_s.mean()),
+            float(one.wait_s.mean()), ratio_of_means(one, other), tuple(rules),
+        )  # fmt: skip
+
+    def _fewest(self, of: int) -> int:
+        """As many nodes as the work of the first half fills: with fewer, the queue grows to the end of the log."""
+        side = self._sides.simulated.take(self.first)
+        work = float(np.nansum((side.end_s - side.start_s) * side.gpus))
+        span_s = float(np.ptp(side.submit_s))
+        share = work / (span_s * self._sides.total_gpus) if span_s > 0 else 0.0
+        return min(of, max(len(self.groups), int(share * of)))
+
+    def _with(self, scenario: Scenario, rules: Sequence[Rule]) -> Scenario:
+        from experiments.scenario.options import with_settings
+
+        return with_settings(scenario, self._settings(rules)) if rules else scenario
+
+    def _settings(self, rules: Sequence[Rule]) -> tuple[str, ...]:
+        from experiments.config import toml_value
+        from experiments.files import write_whole
+
+        settings = [setting for rule in rules for setting in rule.settings]
+        down = [span for rule in rules for span in rule.outages]
+        if down and self._folder is not None:
+            path = (self._folder / OUTAGES).absolute()
+            rows = ["node,from,to", *(f"all,{begin:.17g},{end:.17g}" for begin, end in down)]
+            write_whole(path, "\n".join(rows) + "\n")
+            settings.append(f"outages.path={toml_value(str(path))}")
+        return tuple(dict.fromkeys(settings))
+
+    def _first_jobs(self, scenario: Scenario) -> Scenario:
+        jobs = scenario.workload.model_copy(update={"max_jobs": len(self.first)})
+        return scenario.model_copy(update={"workload": jobs})
+
+    def _run(self, scenario: Scenario, what: str) -> Sides:
+        (found,) = self._simulations.of([replace(self._entrant, scenario=scenario)], what)
+        if isinstance(found, Failed):
+            raise InputError(found.reason)
+        return found
+
+
+def distance_of(found: Agreement) -> float:
+    """How far a simulation is: by the logarithm of the ratio of the means, and by which jobs wait."""
+    one, other = found.recorded.mean_s + 1, found.simulated.mean_s + 1
+    rank = 0.0 if math.isnan(found.waits) else found.waits
+    return abs(math.log(other / one)) + (1 - rank)
 
 
 def fitted(mean_s: Callable[[int], float], wanted_s: float, of: int, few: int) -> tuple[int, float]:
@@ -92,6 +196,8 @@ def fitted(mean_s: Callable[[int], float], wanted_s: float, of: int, few: int) -
     ----------
     mean_s : falls with the number of nodes; is asked of few of them, beginning with ``of``.
     few : the least that is tried; the most are `MOST_TIMES` ``of``.
+
+    Where ``of`` is within a factor `ENOUGH`, it is the answer: a site knows its nodes better than a fit does.
     """
     known: dict[int, float] = {}
 
@@ -100,6 +206,8 @@ def fitted(mean_s: Callable[[int], float], wanted_s: float, of: int, few: int) -
             known[nodes] = mean_s(nodes)
         return known[nodes]
 
+    if 1 / ENOUGH <= (at(of) + 1) / (wanted_s + 1) <= ENOUGH:
+        return of, at(of)
     most = MOST_TIMES * of
     least = border(lambda nodes: at(nodes) <= wanted_s, few, of, most, near=True)
     tried = [nodes for nodes in (least - 1, least) if few <= nodes <= most]
@@ -108,13 +216,11 @@ def fitted(mean_s: Callable[[int], float], wanted_s: float, of: int, few: int) -
     return nearest, at(nearest)
 
 
-def _fewest(sides: Sides, jobs: np.ndarray, of: int, groups: int) -> int:
-    """As many nodes as the work of these jobs fills: with fewer, the queue grows to the end of the log."""
-    side = sides.simulated.take(jobs)
-    work = float(np.nansum((side.end_s - side.start_s) * side.gpus))
-    span_s = float(np.ptp(side.submit_s))
-    share = work / (span_s * sides.total_gpus) if span_s > 0 else 0.0
-    return min(of, max(groups, int(share * of)))
+def _is_other_tenant(rule: Rule, chosen: Sequence[Rule]) -> bool:
+    """Whether the rule limits users where partitions are limited already, or the other way round."""
+    own = {s for s in rule.settings if s.startswith("tenants.by=")}
+    given = {s for each in chosen for s in each.settings if s.startswith("tenants.by=")}
+    return bool(own and given and own != given)
 
 
 def _groups(scenario: Scenario) -> dict[str, int]:
@@ -135,19 +241,6 @@ def _sized(scenario: Scenario, groups: dict[str, int], nodes: int) -> Scenario:
     from experiments.scenario.options import with_settings
 
     settings = [f"{key}={count}" for key, count in _shared(groups, nodes).items()]
-    jobs = scenario.workload
-    if getattr(jobs, "oversized", None) == "refuse":
+    if getattr(scenario.workload, "oversized", None) == "refuse":
         settings.append("workload.oversized=clip")
     return with_settings(scenario, settings)
-
-
-def _first_jobs(scenario: Scenario, count: int) -> Scenario:
-    jobs = scenario.workload.model_copy(update={"max_jobs": count})
-    return scenario.model_copy(update={"workload": jobs})
-
-
-def _run(entrant: Entrant, scenario: Scenario, simulations: Simulations, what: str) -> Sides:
-    (found,) = simulations.of([replace(entrant, scenario=scenario)], what)
-    if isinstance(found, Failed):
-        raise InputError(found.reason)
-    return found

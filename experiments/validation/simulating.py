@@ -11,6 +11,7 @@ import numpy as np
 from experiments.comparison.entrants import Entrant
 from experiments.comparison.runs import Order, task_of
 from experiments.validation.agreement import Side
+from simulator.model.cluster import FloatArray
 from simulator.model.recorded import Recorded
 from simulator.workloads.recorded import recorded
 
@@ -26,6 +27,7 @@ class Sides(NamedTuple):
     ----------
     log : the whole record: partitions, users.
     job_id : ``(J,)`` names.
+    asked_s : ``(J,)`` times that jobs ask for, s; NaN where unknown.
     total_gpus : of the machine on which they were simulated.
     """
 
@@ -33,6 +35,7 @@ class Sides(NamedTuple):
     log: Recorded
     recorded: Side
     simulated: Side
+    asked_s: FloatArray
     total_gpus: float
 
 
@@ -75,7 +78,9 @@ class Simulations:
                 continue
             record = Side(log.submit_s, log.recorded_start_s, log.end_s, log.num_gpus)
             simulated = Side(*(np.asarray(ran[name], dtype=np.float64) for name in OF_A_JOB))
-            found.append(Sides(workload.job_id, log, record, simulated, float(cluster.total_gpus)))
+            asked_s = np.asarray(workload.requested_s, dtype=np.float64)
+            total = float(cluster.total_gpus)
+            found.append(Sides(workload.job_id, log, record, simulated, asked_s, total))
         return found
 
     def _tables(self, entrants: Sequence[Entrant]) -> list[Any]:

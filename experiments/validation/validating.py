@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,15 +12,17 @@ import numpy as np
 from experiments.comparison.entrants import Excluded, field_of
 from experiments.validation.agreement import Agreement, agreement_of
 from experiments.validation.answer import (
-    FEW_REASONS,
     Verdict,
     held_line,
+    is_not_capacity,
     lines,
     no_verdict,
     record_lines,
+    rule_lines,
     verdict,
 )
-from experiments.validation.calibrating import HeldOut, held_out
+from experiments.validation.calibrating import Calibration, HeldOut, Tried
+from experiments.validation.rules import Rule
 from experiments.validation.simulating import Failed, Sides, Simulations
 from simulator.errors import InputError
 
@@ -39,6 +42,8 @@ class Validation:
     sides : by policy, in the order in which they were asked for; the first one has the verdict.
     agreements : by policy.
     partitions : of the first policy, by partition, the largest first; empty where the log has one at most.
+    suggested : rules that the record of the first half of the jobs suggests.
+    tried : these rules on the first half, where they were calibrated.
     """
 
     log: str
@@ -46,6 +51,8 @@ class Validation:
     sides: dict[str, Sides]
     agreements: dict[str, Agreement]
     partitions: dict[str, Agreement]
+    suggested: tuple[Rule, ...]
+    tried: tuple[Tried, ...]
     held: HeldOut | None
     verdict: Verdict
     excluded: tuple[Excluded, ...]
@@ -65,6 +72,7 @@ class Validation:
                 f"partition    {name or '(none)'}: {found.recorded.count:,} jobs, recorded mean "
                 f"{found.recorded.mean_s / 3600:.3g} h, simulated {found.simulated.mean_s / 3600:.3g} h"
             )
+        yield from rule_lines(self.suggested, self.tried)
         if self.held is not None:
             yield held_line(self.held)
         yield f"answer       {self.verdict.words}"
@@ -77,6 +85,8 @@ def validate(
     log: str,
     policies: Sequence[str] = (),
     simulations: Simulations | None = None,
+    calibrate: bool = False,
+    folder: Path | None = None,
 ) -> Validation:
     """A log under its scenario's policy or others, held against its record.
 
@@ -85,6 +95,8 @@ def validate(
     scenario : the log on its machine; its random numbers, where it has some, are those of its seed.
     log : its name, for messages.
     policies : as `experiments.comparison.entrants.field_of` takes them; none: the scenario's own.
+    calibrate : whether the rules that the record suggests are tried.
+    folder : for files of rules.
 
     Raises
     ------
@@ -110,12 +122,19 @@ def validate(
     }
     policy, first = next(iter(agreements.items()))
     entrant = next(entrant for entrant in field.entrants if entrant.policy == policy)
+    calibration = Calibration(entrant, sides[policy], runs, folder)
+    rules: list[Rule] = []
+    tried: list[Tried] = []
     held = None
-    if not no_verdict(first.recorded) and not first.recorded_room > FEW_REASONS:
-        held = held_out(entrant, sides[policy], runs)
+    if not no_verdict(first.recorded):
+        rules = calibration.suggested()
+        tried = calibration.kept(rules) if calibrate else []
+        chosen = [each.rule for each in tried if each.kept]
+        if chosen or not is_not_capacity(first):
+            held = calibration.held_out(chosen)
     return Validation(
-        log, entrant.scenario, sides, agreements, _by_partition(sides[policy]), held,
-        verdict(first, held), tuple(excluded),
+        log, entrant.scenario, sides, agreements, _by_partition(sides[policy]), tuple(rules),
+        tuple(tried), held, verdict(first, held), tuple(excluded),
     )  # fmt: skip
 
 

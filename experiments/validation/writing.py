@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.files import write_whole
 
 if TYPE_CHECKING:
+    from experiments.scenario.schema import Scenario
     from experiments.validation.agreement import Agreement
     from experiments.validation.calibrating import HeldOut
     from experiments.validation.validating import Validation
@@ -20,10 +21,11 @@ if TYPE_CHECKING:
 
 FORMAT = "schedlab validation 1"
 JSON = "validation.json"
+CALIBRATED = "calibrated.toml"
 
 
 def write_validation(found: Validation, folder: Path) -> Iterator[Path]:
-    """Write the three files; yields their paths."""
+    """Write the files; yields their paths."""
     from experiments.pictures.saving import save_picture
     from experiments.text import with_safe_cells, write_csv
     from experiments.validation.picture import picture_of
@@ -33,8 +35,21 @@ def write_validation(found: Validation, folder: Path) -> Iterator[Path]:
     yield _written(folder / "validate.csv", content.getvalue())
     text = json.dumps(_finite(numbers(found)), indent=2, allow_nan=False, ensure_ascii=False)
     yield _written(folder / JSON, text + "\n")
+    if found.held is not None and found.tried:
+        yield _written(folder / CALIBRATED, calibrated(found.scenario, found.held))
     save_picture(picture_of(found), folder / "validate.png")
     yield folder / "validate.png"
+
+
+def calibrated(scenario: Scenario, held: HeldOut) -> str:
+    """The scenario with the rules and the number of nodes that were fitted, as TOML."""
+    from experiments.comparison.runs import config_of
+    from experiments.config import toml_text
+    from experiments.scenario.options import with_settings
+
+    made = with_settings(scenario, held.settings)
+    config = {k: v for k, v in config_of(made).items() if k in made.model_fields_set}
+    return toml_text(config)
 
 
 def jobs_table(found: Validation) -> Any:
@@ -68,6 +83,7 @@ def numbers(found: Validation) -> dict[str, Any]:
         "policy": found.policy,
         "agreements": {name: _agreement(each) for name, each in found.agreements.items()},
         "partitions": {name: _agreement(each) for name, each in found.partitions.items()},
+        "rules": [rule.words for rule in found.suggested],
         "held_out": None if found.held is None else _held(found.held),
         "verdict": {
             "kind": found.verdict.kind,
@@ -104,6 +120,7 @@ def _held(held: HeldOut) -> dict[str, Any]:
         "nodes": held.nodes,
         "documented_nodes": held.of,
         "settings": [*held.settings],
+        "rules": [rule.words for rule in held.rules],
         "fit": held.fit,
         "simulated_mean_wait_s": held.simulated_s,
         "recorded_mean_wait_s": held.recorded_s,

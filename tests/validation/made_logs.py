@@ -10,20 +10,19 @@ from experiments.scenario.run import run
 from experiments.scenario.schema import Scenario
 
 NODES, GPUS = 6, 4
+MONDAY = np.datetime64("2024-01-01T00:00:00")
+DATES = ("submit_time_s", "start_time_s")
 
 
 def made_log(
     path: Path, count: int = 1200, settings: Sequence[str] = (), load: float = 0.8, seed: int = 5
 ) -> Path:
-    """A CSV file of jobs whose recorded starts and ends are those of a simulation with these settings."""
+    """A CSV file of jobs whose recorded starts are those of a simulation with these settings."""
     columns = jobs(count, load, seed)
     write(path, columns)
     result = run(scenario(path, settings), record_schedule=False, measure=False)
-    table = result.jobs_table()
-    write(
-        path,
-        columns | {"start_time_s": table["first_start_s"], "end_time_s": table["completion_s"]},
-    )
+    start_s = result.jobs_table()["first_start_s"].to_numpy()
+    write(path, columns | {"start_time_s": start_s})
     return path
 
 
@@ -34,6 +33,7 @@ def jobs(count: int, load: float, seed: int) -> dict[str, Sequence]:
     gpus = rng.choice([1, 2, 4, 8], count, p=[0.5, 0.2, 0.2, 0.1])
     gap_s = (run_s * gpus).mean() / (load * NODES * GPUS)
     submit_s = np.floor(np.cumsum(rng.exponential(gap_s, count)))
+    submit_s -= submit_s[0]
     return {
         "job_id": [f"j{k}" for k in range(count)],
         "submit_time_s": submit_s,
@@ -46,7 +46,13 @@ def jobs(count: int, load: float, seed: int) -> dict[str, Sequence]:
 
 
 def write(path: Path, columns: Mapping[str, Sequence]) -> None:
-    """The columns as CSV."""
+    """The columns as CSV, times as dates."""
+    columns = {
+        name: [str(MONDAY + np.timedelta64(round(x), "s")) for x in values]
+        if name in DATES
+        else values
+        for name, values in columns.items()
+    }
     rows = [
         ",".join(columns),
         *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True)),

@@ -1,6 +1,7 @@
 """The answer of a validation in words: a case for every branch."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -12,10 +13,12 @@ from experiments.validation.answer import (
     held_line,
     lines,
     record_lines,
+    rule_lines,
     time_of,
     verdict,
 )
-from experiments.validation.calibrating import HeldOut
+from experiments.validation.calibrating import HeldOut, Tried
+from experiments.validation.rules import Rule
 from simulator.metrics.waits import Waits
 from simulator.statistics import Estimate
 
@@ -32,7 +35,16 @@ def found(
 
 def held(ratio=1.05, nodes=87, ends=(0.9, 1.2)) -> HeldOut:
     estimate = Estimate(ratio, *ends, 170)
-    return HeldOut(nodes, 100, (f"cluster.num_nodes={nodes}",), 0.99, 9649 * ratio, 9649, estimate)
+    settings = () if nodes == 100 else (f"cluster.num_nodes={nodes}",)
+    return HeldOut(nodes, 100, settings, 0.99, 9649 * ratio, 9649, estimate)
+
+
+RULE = Rule("users stop", ("tenants.by=user",))
+
+
+def ruled(ratio, rules, **more) -> HeldOut:
+    fitted = held(ratio, **more)
+    return replace(fitted, settings=(*fitted.settings, *RULE.settings), rules=(RULE,) * rules)
 
 
 WHO = " Which jobs wait does not agree (rank correlation 0.25): take answers on means alone."
@@ -62,6 +74,22 @@ CASES = [
      Verdict("refused", "The mean wait agrees: it is 1.00 of the recorded one. The simulation that was fitted on the "
              "first half (1 node) has 0.5 times the recorded mean wait on the second: the number of nodes does not "
              "explain the waits, and no size is recommended.", factor=2.5)),
+    (found(), ruled(2.1, 1, ends=(1.8, 2.4)),
+     Verdict("refused", "Waits are too short by half." + ONLY + " The simulation that was fitted on the first half "
+             "(87 nodes, 1 rule) has 2.1 times the recorded mean wait on the second: they do not explain the waits, and no "
+             "size is recommended.", factor=2.4)),
+    # rules explain it, with room as well
+    (found(room=0.9), ruled(1.0, 2),
+     Verdict("recommended", "Waits are too short by half." + ONLY + " Rules of the site explain the waits; for `size` and "
+             "`whatif`, calibrated.toml has them and 87 nodes as today's cluster.",
+             ("cluster.num_nodes=87", "tenants.by=user"), 1.2)),
+    (found(), ruled(1.0, 1, nodes=100),
+     Verdict("recommended", "Waits are too short by half." + ONLY + " Rules of the site explain the waits; for `size` and "
+             "`whatif`, calibrated.toml has them as today's cluster.", ("tenants.by=user",), 1.2)),
+    # room where the waits agree: the rules of the scenario leave it
+    (found(1.0, room=0.9, rank=0.9), held(1.0, nodes=100),
+     Verdict("recommended", "The mean wait agrees: it is 1.00 of the recorded one. The documented size is today's size.",
+             factor=1.2)),
     # it holds
     (found(), held(), Verdict("recommended", "Waits are too short by half." + WHO + ONLY + TODAY, ("cluster.num_nodes=87",), 1.2)),
     (found(rank=NAN), held(), Verdict("recommended", "Waits are too short by half." + ONLY + TODAY, ("cluster.num_nodes=87",), 1.2)),
@@ -118,7 +146,7 @@ def test_lines():
         "not capacity 50 % of the waiting passed while the GPUs that the job needed were free (sjf: 11 %)",
     ]
     assert lines("sjf", one) == [
-        "simulated    sjf: mean 1.92 h, median 0, p95 10.5 h",
+        "simulated    sjf: mean 1.92 h, median 0 s, p95 10.5 h",
         "agreement    0.45 of the recorded mean (0.40 to 0.50); rank correlation of waits 0.25; "
         "correlation of the hourly queue 0.31, of use unknown",
     ]
@@ -133,10 +161,19 @@ def test_lines_where_something_is_not_known():
     assert len(record_lines(found(room=NAN), "sjf")) == 1
 
 
+def test_lines_of_rules():
+    tried = Tried(RULE, found(0.5, rank=0.2), found(1.0, rank=NAN), True)
+    assert rule_lines([RULE], []) == ["rule         users stop; --calibrate tries it"]
+    assert rule_lines([RULE], [tried, replace(tried, kept=False)]) == [
+        "rule         users stop: on the first half 0.50 of the recorded mean becomes 1.00, rank correlation 0.20 becomes "
+        f"unknown; {kept}"
+        for kept in ("kept", "not kept")
+    ]
+
+
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0, "0"), (1.5, "1.5 s"), (89, "89 s"), (90, "1.5 min"), (5399, "90 min"), (5400, "1.5 h"),
-     (172_799, "48 h"), (172_800, "2 days")],
-)  # fmt: skip
+    [(0, "0 s"), (5399, "90 min"), (5400, "1.5 h"), (172_799, "48 h"), (172_800, "2 days")],
+)
 def test_time(seconds, text):
     assert time_of(seconds) == text

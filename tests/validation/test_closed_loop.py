@@ -5,7 +5,12 @@ import json
 
 import pytest
 
+from experiments.comparison.entrants import Entrant
+from experiments.scenario.schema import read_scenario
+from experiments.validation.agreement import agreement_of
+from experiments.validation.simulating import Simulations
 from experiments.validation.validating import validate
+from experiments.validation.writing import write_validation
 from tests.command import done, refused
 from tests.validation.made_logs import GPUS, NODES, made_log, scenario
 
@@ -42,6 +47,89 @@ def test_the_policy_of_the_log_agrees_and_others_do_not(tmp_path):
     assert found.policy == "sjf"
     assert found.agreements["sjf"].ratio.mean == pytest.approx(1)
     assert found.agreements["fifo-strict"].ratio.mean > 1.5
+
+
+HOURS = "mon-fri 18:00-08:00, sat-sun"
+RULES = {
+    "jobs of a user": (
+        ["tenants.by=user", "tenants.max_jobs={u0=4}"], "stop at a number of running jobs: u0 at 4",
+    ),
+    "GPUs of a user": (
+        ["tenants.by=user", "tenants.quota={u0=8}"], "stop at a number of GPUs: u0 at 8",
+    ),
+    "GPUs of a partition": (
+        ["tenants.by=vc", "tenants.quota={p0=10}"], "stop at a number of GPUs: p0 at 10",
+    ),
+    "hours": (
+        ['calendar.begins="2024-01-01 00:00"', f'calendar.rules=[{{longer_than_s=7200, start="{HOURS}"}}]'],
+        "jobs that ask for more than 2 h hardly start between 8:00 and 18:00 on weekdays",
+    ),
+    "maintenance": (
+        ["maintenance.every_s=259200", "maintenance.duration_s=21600", "maintenance.nodes_at_a_time=6"],
+        "times jobs waited and none started or ended",
+    ),
+}  # fmt: skip
+UNNAMED = {
+    "failures of nodes": ["failures.time_to_failure=exponential:100000", "failures.repair=deterministic:20000"],
+    "failures of jobs": ["failures.job_time_to_failure=exponential:60000"],
+}  # fmt: skip
+"""Rules that a record does not name yet: the simulation without them is told to be wrong."""
+
+
+def agreement(path, settings):
+    (sides,) = Simulations().of([Entrant("own", "", scenario(path, settings))], "")
+    return agreement_of(sides.recorded, sides.simulated, sides.total_gpus)
+
+
+@pytest.mark.parametrize("rule", [*RULES, *UNNAMED])
+def test_with_its_rule_a_log_agrees(rule, tmp_path):
+    settings = RULES[rule][0] if rule in RULES else UNNAMED[rule]
+    log = made_log(tmp_path / "log.csv", settings=settings, load=0.6)
+    with_rule = agreement(log, settings)
+    # The times of the log are whole seconds.
+    assert with_rule.ratio.mean == pytest.approx(1, abs=1e-4)
+    assert with_rule.waits == pytest.approx(1, abs=1e-6)
+    without = agreement(log, [])
+    assert not 0.7 < without.ratio.mean < 1.4
+    assert without.waits < 0.7
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_that_is_left_out_is_named(rule, tmp_path):
+    settings, words = RULES[rule]
+    log = made_log(tmp_path / "log.csv", settings=settings, load=0.6)
+    found = validate(scenario(log), "log", calibrate=True, folder=tmp_path)
+    (named,) = [each for each in found.tried if words in each.rule.words]
+    assert named.kept
+    if rule == "maintenance":  # those of the second half are not in the record of the first
+        assert found.verdict.kind == "refused"
+        return
+    assert named.after.waits > 0.9
+    # Jobs of the second half overtake large ones of the first, which the fit does not see.
+    if rule == "GPUs of a user":
+        return
+    assert found.held.nodes == NODES
+    assert found.held.ratio.mean == pytest.approx(1, abs=0.1)
+    assert found.verdict.kind == "recommended"
+    assert "calibrated.toml" in found.verdict.words
+
+
+def test_a_log_without_rules_suggests_none(tmp_path):
+    found = validate(scenario(made_log(tmp_path / "log.csv")), "log", calibrate=True)
+    assert (found.suggested, found.tried) == ((), ())
+
+
+def test_the_calibrated_scenario_has_the_rules(tmp_path):
+    settings = RULES["jobs of a user"][0]
+    log = made_log(tmp_path / "log.csv", settings=settings, load=0.6)
+    plain = validate(scenario(log), "log")
+    assert [line for line in plain.lines() if line.endswith("u0 at 4; --calibrate tries it")]
+    found = validate(scenario(log), "log", calibrate=True, folder=tmp_path)
+    assert [line for line in found.lines() if line.endswith("becomes 1.00; kept")]
+    assert tmp_path / "calibrated.toml" in [*write_validation(found, tmp_path)]
+    (sides,) = Simulations().of([Entrant("", "", read_scenario(tmp_path / "calibrated.toml"))], "")
+    again = agreement_of(sides.recorded, sides.simulated, sides.total_gpus)
+    assert again.ratio.mean == pytest.approx(1, abs=1e-4)
 
 
 def test_partitions_have_a_line_each(tmp_path):
