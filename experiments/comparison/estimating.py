@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.comparison.metrics import metric_of
-from experiments.sweep.summary import estimate_of, row_of
+from experiments.estimates import estimate_of, on_redrawn_traces, row_of
 from simulator.model.ranks import levelled
 from simulator.model.ranks import ranks as places
-from simulator.statistics import RESAMPLES, Estimate, bootstrap_interval, differences
+from simulator.statistics import RESAMPLES, Estimate, differences
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,7 +85,7 @@ def estimate(part: pd.DataFrame, values: pd.DataFrame, name: str, minus: str = "
     if minus:
         numbers = differences(numbers, own[minus].to_numpy(dtype=float))
     if is_of_file(part):
-        return bootstrap_interval(float(numbers[0]), numbers[1:])
+        return on_redrawn_traces(float(numbers[0]), numbers[1:].tolist())
     random = part[part["policy"].isin([name, minus])]["random"].any()
     return estimate_of(numbers.tolist() if random else numbers[:1].tolist(), bool(minus))
 

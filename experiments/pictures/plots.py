@@ -19,7 +19,7 @@ import seaborn as sns
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from experiments.pictures.edges import RUNS
-from simulator.statistics import student
+from simulator.statistics import mean_of_skewed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,7 +76,7 @@ def canvas(
 def intervals(
     table: DataFrame, by: Sequence[str], value: str, *, geometric: bool = False
 ) -> DataFrame:
-    """Mean and 95 % Student interval of ``value`` over replications, one row a group.
+    """Mean and 95 % interval (`mean_of_skewed`) of ``value`` over replications, one row a group.
 
     Columns: ``by``, ``mean``, ``low``, ``high``, ``n``. Less than `ENOUGH_RUNS` give no interval (NaN).
     ``geometric`` takes both of the logarithm, for positive values on a logarithmic axis.
@@ -90,7 +90,7 @@ def intervals(
 
 def _interval(values: Any, geometric: bool) -> dict[str, float]:
     values = np.asarray(values, dtype=float)
-    estimate: Estimate = student(np.log(values) if geometric else values)
+    estimate: Estimate = mean_of_skewed(np.log(values) if geometric else values)
     back = np.exp if geometric else float
     enough = estimate.n >= ENOUGH_RUNS and np.isfinite(estimate.half_width)
     return {

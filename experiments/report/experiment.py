@@ -139,7 +139,7 @@ class Experiment:
         why : the reason, for everything but "reproduced".
         labels : beside those of the number.
         exact : why ours has no interval; said whatever the verdict is.
-        interval : how its interval was found, where that is not Student's; said whatever the verdict is.
+        interval : how its interval was found, where it is not that of a mean of replications; said whatever the verdict is.
         proof : what shows this reason; None: the number's own.
         words : what the number's claim and place name in braces.
         """

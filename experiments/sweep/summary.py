@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from experiments.columns import expect_known
+from experiments.estimates import NO_MEAN, estimate_of, row_of
 from experiments.sweep.store import Store
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-    from simulator.statistics import Estimate
 
 POLICY, SEED = "policy", "seed"
 ROWS = ("minus", "metric", "mean", "lower", "upper", "replications", "failed")
@@ -70,8 +69,6 @@ class Summary:
         return cls(pd.DataFrame(rows), pd.DataFrame(values), runs)
 
 
-NO_MEAN = {"mean": math.nan, "lower": math.nan, "upper": math.nan, "replications": 0}
-
 Runs = dict[Any, tuple[dict[str, float] | None, bool]]
 """By seed: the metrics of a run, None where it failed, and whether another seed could give others."""
 
@@ -125,21 +122,3 @@ def _observed(by_policy: dict[Any, Runs], policy: Any, minus: Any, metric: str) 
         chosen.append(by_policy[minus])
     random = [runs[seed][1] for runs in chosen for seed in seeds]
     return values if any(random) else values[:1]
-
-
-def estimate_of(values: Sequence[float], is_difference: bool) -> Estimate:
-    """The mean of one number a run, or of differences, with its interval.
-
-    Where no run has a negative number and the mean is of no difference, the interval has no negative part:
-    times, costs, counts and shares have none.
-    """
-    from simulator.statistics import mean_of_skewed
-
-    found = mean_of_skewed(values)
-    return found if is_difference or min(values) < 0 else found.at_least(0.0)
-
-
-def row_of(found: Estimate) -> dict[str, float]:
-    """An estimate as columns of a table; one observation has no interval."""
-    ends = (found.lower, found.upper) if found.n > 1 else (math.nan, math.nan)
-    return {"mean": found.mean, "lower": ends[0], "upper": ends[1], "replications": found.n}

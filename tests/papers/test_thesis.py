@@ -12,7 +12,7 @@ from experiments.papers.thesis.figures import costs, gains
 from experiments.papers.thesis.runs import DUE_LAWS, run_decision, tasks
 from experiments.sweep.results import Results
 from experiments.sweep.task import resolve
-from simulator.statistics import student
+from simulator.statistics import mean_of_skewed
 from tests.papers.listed import listed
 from tests.papers.toy import MadeUp
 
@@ -67,13 +67,13 @@ def test_claims_count_traces():
         assert set(table["trace"]) == set(range(1, count + 1))
     rows = PAGE.claims(results)
     table = gains(results, "gap", "edf", ("randomised-greedy",))
-    by_trace = student(table.groupby("trace")["gain"].mean().to_numpy())
+    by_trace = mean_of_skewed(table.groupby("trace")["gain"].mean().to_numpy())
     row = next(c for c in rows if c.claim.startswith("gain of RG over EDF, due dates"))
     assert (row.ours, row.ci_low) == pytest.approx((by_trace.mean, by_trace.lower))
     for due, law in DUE_LAWS.items():
         wide = costs(results, "gap", due)
         logs = np.log(wide["randomised-greedy"] / wide["hierarchical-milp-5"])
-        by_trace = student(logs.groupby("trace").mean().to_numpy())
+        by_trace = mean_of_skewed(logs.groupby("trace").mean().to_numpy())
         assert by_trace.n == 8
         row = next(c for c in rows if "at a 5 % gap" in c.claim and c.claim.endswith(law))
         assert (row.ours, row.ci_high) == pytest.approx(np.exp([by_trace.mean, by_trace.upper]))

@@ -12,6 +12,7 @@ from policies import make_policy
 from simulator import simulate
 from simulator.laws import HyperExponential
 from simulator.model.contract import LEAST_AGAIN_S
+from simulator.statistics import mean_of_skewed, student
 from simulator.workloads.reshaping import time_shared
 from tests.core.jobs import fixed, nodes
 
@@ -74,3 +75,27 @@ def test_the_other_intervals(monkeypatch, key):
 def test_traces_in_blocks():
     cell = coverage.traces_drawn(replace(TRACES[0], jobs=1000), sets=200)
     assert cell.coverage >= 0.92
+
+
+def lognormal(cv: float):
+    """Samples of mean 1 and this standard deviation."""
+    spread = np.log1p(cv * cv)
+    return lambda rng, shape: rng.lognormal(-spread / 2, np.sqrt(spread), shape)
+
+
+@pytest.mark.parametrize(
+    ("draw", "runs", "students", "corrected"),
+    [
+        (lambda rng, shape: 1 + rng.normal(size=shape), 5, 95, 95),
+        (lambda rng, shape: rng.exponential(size=shape), 10, 90, 94),
+        (lognormal(1.0), 5, 86, 91),
+        (lognormal(2.0), 20, 82, 91),
+        (lognormal(2.0), 3, 77, 77),  # of three runs it is Student's
+    ],
+)
+def test_the_rule_for_means_of_runs(draw, runs, students, corrected):
+    """A part of the table of docs/statistics.md, from 2,000 samples: their error is 1 % at most."""
+    samples = draw(np.random.default_rng(3), (2000, runs))
+    for rule, expected in ((student, students), (mean_of_skewed, corrected)):
+        covered = np.mean([rule(sample).contains(1.0) for sample in samples])
+        assert 100 * covered == pytest.approx(expected, abs=2.5), rule

@@ -288,6 +288,10 @@ def test_the_mean_of_skewed_values_is_students_where_nothing_leans():
     x = np.array([-3.0, -1.0, 0.0, 1.0, 3.0])
     assert ends(mean_of_skewed(x, 0.9)) == pytest.approx(ends(student(x, 0.9)))
     assert mean_of_skewed([4.0]) == student([4.0])
+    assert mean_of_skewed([1.0, 2.0, 9.0]) == student(
+        [1.0, 2.0, 9.0]
+    )  # three tell nothing of skewness
+    assert mean_of_skewed([1.0, 2.0, 2.0, 9.0]) != student([1.0, 2.0, 2.0, 9.0])
     leaning = mean_of_skewed([1.0, 1.0, 2.0, 9.0])
     assert leaning.upper - leaning.mean > leaning.mean - leaning.lower
 

@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 
 from experiments.columns import names_of
+from experiments.estimates import estimate_of
 from experiments.pictures.estimates import draw_estimates, sweep_estimates
 from experiments.sweep.export import message_of
 from experiments.sweep.store import Report, Store
-from experiments.sweep.summary import Summary, estimate_of
+from experiments.sweep.summary import Summary
 from experiments.sweep.sweep import export
 from experiments.sweep.task import Task
 from simulator.errors import InputError

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from experiments.estimates import geometric
 from experiments.papers.synergy import PAGE, runs
 from experiments.papers.synergy.claims import settled
 from experiments.papers.synergy.profiles import predicted
 from experiments.papers.synergy.tables import draws, gain, largest, with_length
-from experiments.report.estimates import geometric
 from experiments.sweep.results import Results
 from experiments.sweep.store import Store
 from simulator.workloads.synergy import sensitivity_matrices

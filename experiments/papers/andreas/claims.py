@@ -12,7 +12,7 @@ from experiments.papers.andreas.figures import LABELS, RATES, RG, at_all_sizes, 
 from experiments.papers.andreas.runs import FAMILY, FIRST_PRINCIPLES, FOLDER, PAGE
 from experiments.report.contents import AGAINST, Claim
 from experiments.sweep.results import Results
-from simulator.statistics import RESAMPLES, Estimate, student
+from simulator.statistics import RESAMPLES, Estimate, mean_of_skewed
 
 # -- savings ---------------------------------------------------------------------------------
 
@@ -41,7 +41,7 @@ def saving(results: Results) -> Iterator[Claim]:
         each = _ratios(runs, "total_cost").groupby("seed").mean()
         how = "run by run, where it is near 0 or near 100 %"
         labels = ("authors", "variant")
-        yield PAGE.row(name, student(each.to_numpy()), why, labels=labels, how=how, **words)
+        yield PAGE.row(name, mean_of_skewed(each.to_numpy()), why, labels=labels, how=how, **words)
 
 
 def _ratios(runs: pd.DataFrame, value: str) -> pd.Series:
@@ -75,7 +75,7 @@ def explanation(results: Results) -> Iterator[Claim]:
         cells = rivals.groupby(["num_nodes", "seed"])["total_cost"].agg(
             lambda c: c.max() == c.min()
         )
-        wait_s = student(rivals.groupby("seed")["mean_wait_s"].mean().to_numpy())
+        wait_s = mean_of_skewed(rivals.groupby("seed")["mean_wait_s"].mean().to_numpy())
         late = rivals[rivals["late_jobs"] > 0]
         why = (
             f"FIFO, EDF and PS cost the same to the last digit in {cells.sum()} of {len(cells)} runs: they "
@@ -137,7 +137,7 @@ def cost_of_replay(results: Results) -> Iterator[Claim]:
     costs = by_method["energy_cost"].mean()
     said = ", ".join(f"{LABELS[m]} {costs[m]:.4f}" for m in (*FAMILY, "exact") if m in costs)
     ours = {
-        str(name): student(part["energy_cost"].to_numpy())
+        str(name): mean_of_skewed(part["energy_cost"].to_numpy())
         for name, part in by_method
         if name in ("randomised-greedy", "randomised-first")
     }
@@ -161,7 +161,7 @@ def cost_of_replay(results: Results) -> Iterator[Claim]:
     late = runs.loc[runs["method"] == "randomised-greedy", "late_jobs"]
     yield PAGE.row(
         "late-jobs",
-        student(late.to_numpy()),
+        mean_of_skewed(late.to_numpy()),
         "J9 takes 160 x 17.8042 = 2849 s on two V100, its due date is 2600 s after its "
         "submission: with the released profile no schedule is on time. J6 and J9 take the two GPUs of "
         "armida-06 in turn, the other one runs on armida-05, and J6 ends a second late",
@@ -251,7 +251,7 @@ def errors(results: Results) -> Iterator[Claim]:
     )
     for error, of_error in runs[runs["error_percent"] > 0].groupby("error_percent"):
         labels = () if error == 11.0 else ("variant",)
-        ours = student(of_error["call_percent"].to_numpy())
+        ours = mean_of_skewed(of_error["call_percent"].to_numpy())
         yield PAGE.row("call-deviation", ours, why, labels=labels, error=error)
     worst = float(at["total_percent"].max())
     yield PAGE.row("worst-deviation", worst, why, exact=f"the largest of {len(at)} seeds")
@@ -287,12 +287,12 @@ def optimal_decisions(results: Results) -> Iterator[Claim]:
         name = f"{method} optimal_share"
         if name in gaps:
             claim = f"decisions at which {LABELS[method]} finds the exact optimum of the proxy"
-            share = student(100 * gaps.groupby("seed")[name].mean().to_numpy())
+            share = mean_of_skewed(100 * gaps.groupby("seed")[name].mean().to_numpy())
             yield PAGE.new("beyond the paper", claim, share, "%")
 
 
 def _saved(ratio: pd.Series) -> Estimate:
     """A saving in percent from ratios of costs, averaged on their logarithm by seed."""
-    e = student(ratio.dropna().map(math.log).groupby("seed").mean().to_numpy())
+    e = mean_of_skewed(ratio.dropna().map(math.log).groupby("seed").mean().to_numpy())
     saved, low, high = (100 * (1 - math.exp(v)) for v in (e.mean, e.upper, e.lower))
     return Estimate(saved, low, high, e.n)

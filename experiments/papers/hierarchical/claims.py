@@ -30,7 +30,7 @@ from experiments.papers.hierarchical.runs import (
 from experiments.report.contents import AGAINST, Claim
 from experiments.sweep.results import NoRuns, Results
 from simulator.laws import Exponential
-from simulator.statistics import Estimate, student
+from simulator.statistics import Estimate, mean_of_skewed
 from simulator.theory import mg1_mean_response_s, size_servers
 
 OTHER_MODEL = (
@@ -46,7 +46,7 @@ SERVER_LIMIT_S = 50.0
 
 def by_seed(table: pd.DataFrame, value: str) -> Estimate:
     """Mean over seeds, of each the mean of its runs."""
-    return student(table.groupby("seed")[value].mean().to_numpy())
+    return mean_of_skewed(table.groupby("seed")[value].mean().to_numpy())
 
 
 # -- costs -----------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ def saving_over_the_best(results: Results) -> Iterator[Claim]:
     shares = ", ".join(f"{LABELS[str(m)]} in {100 * n / best.sum():.0f} %" for m, n in best.items())
     ours = runs[runs["method"] == "hierarchical"].groupby("seed")["relative"].mean()
     why = f"the best heuristic is {shares} of the runs"
-    yield PAGE.row("saving-figure-3", student(100 * (1 - ours.to_numpy())), why)
+    yield PAGE.row("saving-figure-3", mean_of_skewed(100 * (1 - ours.to_numpy())), why)
 
 
 @PAGE.rows
@@ -158,7 +158,7 @@ def over_central(results: Results) -> Iterator[Claim]:
 
 def _over(ratio: pd.Series) -> Estimate:
     """A mean difference in percent, by seed."""
-    return student((100 * (ratio - 1)).dropna().groupby("seed").mean().to_numpy())
+    return mean_of_skewed((100 * (ratio - 1)).dropna().groupby("seed").mean().to_numpy())
 
 
 @PAGE.rows
@@ -172,7 +172,7 @@ def section_4(results: Results) -> Iterator[Claim]:
             "the paper prints neither formula nor numbers: policies/milp/patterns.py has the reading. The cause is "
             "not known"
         )
-        ours, num_nodes = student(ratio.dropna().to_numpy()), int(runs["num_nodes"].iloc[0])
+        ours, num_nodes = mean_of_skewed(ratio.dropna().to_numpy()), int(runs["num_nodes"].iloc[0])
         yield PAGE.row(f"section-4.{model}", ours, why, num_nodes=num_nodes)
 
 
@@ -186,7 +186,7 @@ def dearness(results: Results) -> Iterator[Claim]:
         runs = results.runs("run_scenario", study=study, method="hierarchical")
         hours = runs["jobs"] * (runs["mean_jct_s"] - runs["mean_wait_s"]) / 3600
         execution = runs["leasing_cost"] / hours
-        ours = student((weight / execution).groupby(runs["seed"]).mean().to_numpy())
+        ours = mean_of_skewed((weight / execution).groupby(runs["seed"]).mean().to_numpy())
         why = (
             f"an hour of a job costs {execution.mean():.2f} $ of leasing; Table II has 0.11 to 2.48 $/h a "
             f"node, and the mean weight is {weight:g} $/h"
@@ -228,13 +228,13 @@ def variables(results: Results) -> Iterator[Claim]:
             "at a decision here. Decisions with more jobs than nodes have "
             f"{grows * built['mean_columns'].mean():,.0f} on average ({len(built)} runs)"
         )
-        yield PAGE.row(name, student(grows * each * jobs.to_numpy()), why, scaled=scaled)
+        yield PAGE.row(name, mean_of_skewed(grows * each * jobs.to_numpy()), why, scaled=scaled)
         most = of_model.groupby("seed")["max_active"].mean()
         told = scaled.replace("mean over decisions", "the largest decision of a run")
         why = f"{each:.0f} variables for each of {most.mean():.1f} jobs"
         # Of a controller's model the paper prints the average, of the central one what instances lead to.
         labels = (AGAINST,) if model == "hierarchical" else ()
-        columns = student(grows * each * most.to_numpy())
+        columns = mean_of_skewed(grows * each * most.to_numpy())
         yield PAGE.row(name, columns, why, labels=labels, scaled=told)
 
 
@@ -264,7 +264,7 @@ def idle_by_mu(results: Results) -> Iterator[Claim]:
     for mu in MUS:
         labels = () if mu == 1.0 else VARIANT
         yield PAGE.row(
-            "mu", student(runs[f"idle {mu:g}"].to_numpy()), why, labels=labels, mu=f"{mu:g}"
+            "mu", mean_of_skewed(runs[f"idle {mu:g}"].to_numpy()), why, labels=labels, mu=f"{mu:g}"
         )
 
 
@@ -310,7 +310,7 @@ def errors(results: Results) -> Iterator[Claim]:
         both = runs.set_index("seed")["total_cost"] / base.set_index("seed")["total_cost"]
         yield PAGE.row(
             name,
-            student(100 * (both.dropna().to_numpy() - 1)),
+            mean_of_skewed(100 * (both.dropna().to_numpy() - 1)),
             "an error of the authors' models, which are not public; its effect can be run",
             num_nodes=int(runs["num_nodes"].iloc[0]),
         )
@@ -333,7 +333,7 @@ def _response_s() -> float:
 def server_alone(results: Results) -> Iterator[Claim]:
     """The same, simulated."""
     alone = results.runs("run_queue", service="exponential:40")
-    ours = student(alone["mean_response_s"].to_numpy())
+    ours = mean_of_skewed(alone["mean_response_s"].to_numpy())
     yield PAGE.row(
         "response-time", ours, f"the formula gives {_response_s():.4g} s", how="simulated"
     )
@@ -352,7 +352,7 @@ def server_in_system(results: Results) -> Iterator[Claim]:
             f"{controllers} controllers ask {rate.mean():.1f} times in 1,000 s, twice the submissions "
             f"would be {2 * expected:.1f}"
         )
-        ours = student(system["middle_mean_response_s"].to_numpy())
+        ours = mean_of_skewed(system["middle_mean_response_s"].to_numpy())
         yield PAGE.row(
             "response-time",
             ours,
@@ -360,12 +360,12 @@ def server_in_system(results: Results) -> Iterator[Claim]:
             labels=VARIANT,
             how=f"in the {text}, {num_nodes} nodes, 40 s a decision",
         )
-        ratio = student((rate / expected).to_numpy())
+        ratio = mean_of_skewed((rate / expected).to_numpy())
         why = f"per 1,000 s {rate.mean():.2f} requests and {expected:.2f} submissions; {_by_h(results)}"
         labels = () if h == "no H" else VARIANT
         yield PAGE.row("requests", ratio, why, labels=labels, **words)
         if h == "no H":  # every request is a submission or a completion
-            done = student((rate / expected - 1).to_numpy())
+            done = mean_of_skewed((rate / expected - 1).to_numpy())
             why = f"of 100 jobs that are submitted {100 * done.mean:.0f} end meanwhile"
             yield PAGE.row("completions", done, why, num_nodes=num_nodes)
 

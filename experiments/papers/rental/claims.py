@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from experiments.estimates import geometric, percent_over
 from experiments.papers.rental.figures import MEAN, bridge_ratios, study, whole_gpu_loss
 from experiments.papers.rental.page import PAGE
 from experiments.papers.rental.runs import FIGURE_1
 from experiments.pictures.plots import intervals
 from experiments.report.contents import Claim
-from experiments.report.estimates import geometric, percent_over
 from experiments.sweep.results import Results
 from policies.rental import optimal_widths
 from simulator.errors import InputError
-from simulator.statistics import student
+from simulator.statistics import mean_of_skewed
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -57,7 +57,7 @@ def frontier(results: Results) -> Iterator[Claim]:
     for budget in sorted(set(runs["budget_gpus"])):
         part = runs[runs["budget_gpus"] == budget]
         for name, column in (("time", MEAN), ("rented", "paid_gpus")):
-            ours = student(part[column].to_numpy(dtype=float))
+            ours = mean_of_skewed(part[column].to_numpy(dtype=float))
             yield PAGE.row(f"{name}.at-{budget:g}", ours, _of_the_draw(part), budget=budget)
     part = runs[runs["budget_gpus"] == 2.0]
     if not part.empty:
@@ -69,9 +69,12 @@ def frontier(results: Results) -> Iterator[Claim]:
 
 def _of_the_draw(runs: DataFrame) -> str:
     """GPUs that the jobs of the runs ask for themselves, and how far the runs are from what is best for these."""
-    work, above = student(runs["work_gpus"].to_numpy()), (runs[MEAN] / runs["least_h"]).max() - 1
+    work, above = (
+        mean_of_skewed(runs["work_gpus"].to_numpy()),
+        (runs[MEAN] / runs["least_h"]).max() - 1,
+    )
     budget = runs["budget_gpus"].iloc[0]
-    rented = student((runs["paid_gpus"] - runs["work_gpus"]).to_numpy())
+    rented = mean_of_skewed((runs["paid_gpus"] - runs["work_gpus"]).to_numpy())
     return (
         f"the jobs drawn ask for {work} GPUs by Lemma 2's sum, not {budget:g}; rented less that: {rented}. The mean "
         f"response time is at most {100 * max(above, 0.0):.1g} % above the least of the jobs of each run"
@@ -103,13 +106,14 @@ def insensitivity(results: Results) -> Iterator[Claim]:
     settings = list(runs.groupby(["size", "arrivals"]))
     level = 1 - 0.05 / len(settings)
     estimates = {
-        str(key): student(part["paid_gpus"].to_numpy(dtype=float), level) for key, part in settings
+        str(key): mean_of_skewed(part["paid_gpus"].to_numpy(dtype=float), level)
+        for key, part in settings
     }
     missed = [f"{key}: {e}" for key, e in estimates.items() if not e.contains(PAGE["budget"].low)]
     agree = float(len(settings) - len(missed))
     yield PAGE.row("settings", agree, "; ".join(missed), exact="a count of intervals")
     burst = runs[(runs["size"] == "bounded Pareto") & (runs["arrivals"] == "mmpp")]
-    ours = student(burst["paid_gpus"].to_numpy(dtype=float))
+    ours = mean_of_skewed(burst["paid_gpus"].to_numpy(dtype=float))
     yield PAGE.row("budget", ours, _of_the_draw(burst))
 
 
@@ -138,7 +142,7 @@ def theorem_1(results: Results) -> Iterator[Claim]:
         part = runs[(runs["policy"] == policy) & (runs["budget_gpus"] == 5.0)]
         ratio = (part.set_index("seed")[MEAN] / best).dropna()  # on the same jobs
         if not ratio.empty:
-            ours = student(100 * (ratio.to_numpy(dtype=float) - 1))
+            ours = mean_of_skewed(100 * (ratio.to_numpy(dtype=float) - 1))
             why = f"{int((ratio > 1).sum())} of {len(ratio)} runs are above the optimal widths"
             yield PAGE.row(f"above.{policy}", ours, why, rival=text)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from experiments.estimates import paired
 from experiments.papers.synergy.panels import (
     AVERAGES,
     COLOURS,
@@ -42,7 +43,6 @@ from experiments.papers.synergy.tables import (
 )
 from experiments.pictures import plots
 from experiments.pictures.plots import PALETTE, PAPER
-from experiments.report.estimates import paired
 from experiments.report.experiment import Drawn
 from experiments.sweep.results import Results
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from experiments.estimates import geometric, paired
 from experiments.papers.synergy.runs import OVERLOAD, PAIR, PAPER_DRAW, PHILLY_LOAD, W1
-from experiments.report.estimates import geometric, paired
 from experiments.sweep.results import NoRuns, Results, kept
-from simulator.statistics import RESAMPLES, Estimate, Streams, bootstrap_interval, student
+from simulator.statistics import RESAMPLES, Estimate, Streams, bootstrap_interval, mean_of_skewed
 
 if TYPE_CHECKING:
     from experiments.sweep.task import Scalar, Task
@@ -190,7 +190,7 @@ def hours(table: Table, mechanism: str, value: str = "mean_jct_h") -> Estimate:
     found = table.loc[table["mechanism"] == mechanism, value].dropna().to_numpy()
     if not len(found):
         raise NoRuns(f"no run of {mechanism}")
-    return student(found)
+    return mean_of_skewed(found)
 
 
 def overload() -> tuple[float, float]:

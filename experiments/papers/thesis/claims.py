@@ -19,7 +19,7 @@ from experiments.papers.thesis.figures import (
 from experiments.papers.thesis.runs import DUE_LAWS, FOLDER, GAP_S, MODELS, PAGE
 from experiments.report.contents import AGAINST, Claim
 from experiments.sweep.results import NoRuns, Results
-from simulator.statistics import Estimate, student
+from simulator.statistics import Estimate, mean_of_skewed
 
 UNKNOWN = "the cause is not known"
 RELEASED = "greedy-released"
@@ -45,7 +45,7 @@ def _by_trace(
         table = table[table["num_nodes"].isin(sizes)]
     if table.empty:
         return None
-    return student(table.groupby("trace")["gain"].mean().to_numpy())
+    return mean_of_skewed(table.groupby("trace")["gain"].mean().to_numpy())
 
 
 # -- gains -----------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ def of_the_released_program(_: Results) -> Iterator[Claim]:
         each = 100 * (1 - costs[method] / costs[over])
         listed = ", ".join(f"{value:.0f}" for value in each)
         why = f"its runs give {listed} %, so the gain follows the instance; those of the thesis are not public"
-        ours = student(each.to_numpy())
+        ours = mean_of_skewed(each.to_numpy())
         yield PAGE.row(f"gain.{name}", ours, why, labels=("authors",), proof="", law=law)
 
 
@@ -131,7 +131,7 @@ def at_large_sizes(results: Results) -> Iterator[Claim]:
         if not large.any():
             raise NoRuns("no run of that size")
         rest = table[~large].groupby("trace")["gain"].mean().mean()
-        ours = student(table[large].groupby("trace")["gain"].mean().to_numpy())
+        ours = mean_of_skewed(table[large].groupby("trace")["gain"].mean().to_numpy())
         why = f"below {LARGE_FROM} nodes it is {rest:.1f} %; {UNKNOWN}"
         yield PAGE.row("gain.at-large-sizes", ours, why, labels=_labels(due), law=law)
 
@@ -299,7 +299,7 @@ def _parts_of_costs(results: Results, due: str, gap_s: float, methods: tuple[str
 
 def _geometric(ratio: pd.Series) -> Estimate:
     """Geometric mean over traces, of each that of its runs."""
-    e = student(ratio.dropna().map(math.log).groupby("trace").mean().to_numpy())
+    e = mean_of_skewed(ratio.dropna().map(math.log).groupby("trace").mean().to_numpy())
     mean, low, high = np.exp([e.mean, e.lower, e.upper]).tolist()
     return Estimate(mean, low, high, e.n)
 
@@ -313,14 +313,14 @@ def call_times(results: Results) -> Iterator[Claim]:
     table = decision_table(results)
     size = int(table["num_nodes"].iloc[0])
     for method in ("greedy", "randomised-greedy", "local-search"):
-        ours = student(table[f"{method} cpu_s"].to_numpy())
+        ours = mean_of_skewed(table[f"{method} cpu_s"].to_numpy())
         name = f"call-time.{method}"
         yield PAGE.row(name, ours, OTHER_TIMES, method=method, size=size, jobs=10 * size)
     plain, search = table["randomised-greedy cpu_s"], table["local-search cpu_s"]
     there = [PAGE[f"call-time.{m}"].low for m in ("randomised-greedy", "local-search")]
     yield PAGE.row(
         "search-time",
-        student(100 * (search / plain - 1).to_numpy()),
+        mean_of_skewed(100 * (search / plain - 1).to_numpy()),
         f"RG takes {plain.mean():.4f} s here, local search {search.mean():.4f} s; "
         f"there {there[0]:g} and {there[1]:g} s",
     )
@@ -337,7 +337,7 @@ def exact_times(results: Results) -> Iterator[Claim]:
         part = timed[timed["num_nodes"] == size]
         if not part.empty:
             why = "another formulation, solved exactly by one thread of HiGHS"
-            ours = student(part["exact cpu_s"].to_numpy())
+            ours = mean_of_skewed(part["exact cpu_s"].to_numpy())
             yield PAGE.row(f"model-time.{name}", ours, why, size=size, jobs=10 * size)
 
 
@@ -411,7 +411,7 @@ def errors(results: Results) -> Iterator[Claim]:
     both = wrong.set_index("trace")["total_cost"] / right.groupby("trace")["total_cost"].mean()
     if both.notna().any():
         why = "the thesis's model is not public; its effect can be run"
-        yield PAGE.row("model-error", student(100 * (both.dropna().to_numpy() - 1)), why)
+        yield PAGE.row("model-error", mean_of_skewed(100 * (both.dropna().to_numpy() - 1)), why)
 
 
 # -- beyond the thesis -----------------------------------------------------------------------
@@ -438,7 +438,7 @@ def better_plans(results: Results) -> Iterator[Claim]:
             "beyond the thesis",
             f"decisions at which {LABELS[str(drawn)]} finds a better proxy than the greedy, "
             f"{num_nodes} nodes, {DUE_LAWS[str(due)]}",
-            student(100 * part["better_share"].to_numpy()),
+            mean_of_skewed(100 * part["better_share"].to_numpy()),
             "%",
             f"a job waits at {100 * part['queue_share'].mean():.0f} % of the decisions",
         )

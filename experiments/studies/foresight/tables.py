@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from experiments import estimates
 from experiments.studies.foresight.runs import RIVALS
 from experiments.sweep.results import NoRuns
-from simulator.statistics import Estimate, student
+from simulator.statistics import Estimate
 
 if TYPE_CHECKING:
     from experiments.sweep.results import Results
@@ -24,10 +26,8 @@ INSTANCE = ["family", "seed"]
 
 def geometric(values: pd.Series) -> Estimate:
     """Geometric mean with its 95 % interval, whose ends are NaN where there is one value."""
-    e = student(values.astype(float).map(math.log).to_numpy())
-    if not math.isfinite(e.half_width):
-        return Estimate(math.exp(e.mean), math.nan, math.nan, e.n)
-    return Estimate(math.exp(e.mean), math.exp(e.lower), math.exp(e.upper), e.n)
+    found = estimates.geometric(values)
+    return found if found.n > 1 else replace(found, lower=math.nan, upper=math.nan)
 
 
 def _by_method(runs: pd.DataFrame, *by: str) -> pd.DataFrame:

@@ -35,7 +35,7 @@ from experiments.studies.queueing.theory import (
     study,
 )
 from simulator.laws import Deterministic, Exponential, Law, LogNormal
-from simulator.statistics import Estimate, student
+from simulator.statistics import Estimate, mean_of_skewed
 from simulator.theory import (
     erlang_b,
     erlang_c,
@@ -67,7 +67,7 @@ def _met(place: str, text: str, runs: pd.DataFrame, by: list[str], cases: Theori
     for _, part in groups:
         setting = part.iloc[0].to_dict()
         for column, theory in cases.items():
-            estimate = student(part[column].to_numpy(dtype=float), 1 - 0.05 / total)
+            estimate = mean_of_skewed(part[column].to_numpy(dtype=float), 1 - 0.05 / total)
             if estimate.contains(theory(setting)):
                 inside += 1
             else:

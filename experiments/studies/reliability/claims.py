@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from experiments.report.contents import Claim
 from experiments.studies.reliability.runs import FACTORS, HOUR_S, PAGE, RETIRE_AFTER, SETTINGS, SIZE
 from experiments.sweep.results import Results
-from simulator.statistics import Estimate, student
+from simulator.statistics import Estimate, mean_of_skewed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +25,7 @@ WHY = (
 
 
 def _mean(runs: pd.DataFrame, column: str) -> Estimate:
-    return student(runs[column].to_numpy(dtype=float), 0.95)
+    return mean_of_skewed(runs[column].to_numpy(dtype=float), 0.95)
 
 
 @PAGE.rows
@@ -44,8 +44,8 @@ def expected(results: Results) -> Iterator[Claim]:
     mean = SIZE * work_h * HOUR_S / spec["time_to_failure_s"]
     surplus = runs["server_failures"] - runs["systematic_failures"] - mean
     time_h = runs["time_h"] - surplus * restart_s / HOUR_S
-    ours = student(time_h.to_numpy(dtype=float), 0.95)
-    method = "Student's, after a control variate: the number of failures by the usual rate"
+    ours = mean_of_skewed(time_h.to_numpy(dtype=float), 0.95)
+    method = "of a mean of replications, after a control variate: the number of failures by the usual rate"
     yield PAGE.row("expected", ours, WHY, interval=method)
 
 
@@ -59,7 +59,7 @@ def retirement(results: Results) -> Iterator[Claim]:
         yield PAGE.row(f"retire.after_{count}", _mean(part, "time_h"), WHY, rule=rule)
     by_seed = runs.pivot(index="seed", columns="retire_after", values="time_h")
     saved_h = (by_seed[0] - by_seed[2]).to_numpy(dtype=float)
-    yield PAGE.row("saves", student(saved_h, 0.95), WHY)
+    yield PAGE.row("saves", mean_of_skewed(saved_h, 0.95), WHY)
 
 
 @PAGE.rows
