@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from experiments import webpage
 from experiments.classroom import runs
 from experiments.classroom.runs import tasks
+from experiments.estimates import estimate_of
 from experiments.files import write_whole
 from experiments.replay.page import MODULES as PLAYER
 from experiments.replay.page import WEB as PLAYER_WEB
-from experiments.sweep.summary import estimate_of
 from simulator.errors import InputError
 
 if TYPE_CHECKING:

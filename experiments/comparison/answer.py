@@ -14,11 +14,13 @@ from experiments.comparison.estimating import (
     by_setting,
     chosen,
     estimate,
+    is_of_file,
     is_shown,
     same,
     values_of,
 )
 from experiments.comparison.metrics import CPU, Metric, digits, metric_of
+from experiments.estimates import INTERVAL, RANGE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,6 +76,11 @@ class Comparison:
         return tuple(dict.fromkeys(self.runs["policy"]))
 
     @property
+    def ends(self) -> str:
+        """What the ends of its estimates are: a 95 % interval, or of jobs of a file a range on redrawn traces."""
+        return RANGE if is_of_file(self.runs) else INTERVAL
+
+    @property
     def shown(self) -> pd.DataFrame:
         """The table, without metrics that are not among the columns that were asked for."""
         return self.table[self.table["metric"].isin(self.columns)] if self.columns else self.table
@@ -107,8 +114,8 @@ def _sentences(found: Comparison, labels: Mapping[str, Any], part: pd.DataFrame)
     best = best_of(values, metric.name)
     own = estimate(part, values, best)
     if len(values.columns) == 1:
-        return [f"{found.marked(best)}: {metric.words} {_text(metric, own, found.currency)}."]
-    said = f"Best in {metric.words} is {found.marked(best)}: {_text(metric, own, found.currency)}{_over(found, labels, best)}."
+        return [f"{found.marked(best)}: {metric.words} {_text(metric, own, found)}."]
+    said = f"Best in {metric.words} is {found.marked(best)}: {_text(metric, own, found)}{_over(found, labels, best)}."
     apart = {name: estimate(part, values, name, best) for name in map(str, values) if name != best}
     worse = {name: each for name, each in apart.items() if is_shown(each)}
     equal = _listed(found, [name for name in apart if name not in worse])
@@ -116,7 +123,7 @@ def _sentences(found: Comparison, labels: Mapping[str, Any], part: pd.DataFrame)
     if worse:
         name = min(worse, key=lambda name: abs(worse[name].mean))
         if own.mean == 0:
-            by = f"with {_text(metric, estimate(part, values, name), found.currency)}"
+            by = f"with {_text(metric, estimate(part, values, name), found)}"
         else:
             by = _worse_by(metric, worse[name], own.mean)
         told = f"Next is {found.marked(name)}, {by}"
@@ -147,7 +154,7 @@ def _elsewhere(found: Comparison, part: pd.DataFrame, best: str) -> list[str]:
             continue
         if base == 0:
             sentences.append(
-                f"The {metric.words} of {best}: {_text(metric, estimate(part, values, best), found.currency)}, {other} has none."
+                f"The {metric.words} of {best}: {_text(metric, estimate(part, values, best), found)}, {other} has none."
             )
         else:
             verb, those = ("are", "those") if metric.several else ("is", "that")
@@ -186,13 +193,13 @@ def _percent(ratio: Estimate) -> str:
     return f"{mean} % ({lower} to {upper} %)"
 
 
-def _text(metric: Metric, found: Estimate, currency: str) -> str:
-    by, unit = metric.scaled(abs(found.mean), currency)
-    mean, lower, upper = _digits_of(found, by)
+def _text(metric: Metric, own: Estimate, found: Comparison) -> str:
+    by, unit = metric.scaled(abs(own.mean), found.currency)
+    mean, lower, upper = _digits_of(own, by)
     after = f" {unit}" if unit else ""
-    if not _has_interval(found):
+    if not _has_interval(own):
         return f"{mean}{after}"
-    return f"{mean}{after} (95 % interval {lower} to {upper})"
+    return f"{mean}{after} ({found.ends} {lower} to {upper})"
 
 
 def _has_interval(found: Estimate) -> bool:

@@ -21,6 +21,7 @@ from experiments.comparison.estimating import is_of_file
 from experiments.comparison.metrics import Scale, metric_of
 from experiments.comparison.plan import Plan, cell_of
 from experiments.comparison.runs import Runs
+from experiments.estimates import INTERVAL
 from simulator.arguments import MOST_GPUS, MOST_NODES
 from simulator.errors import InputError
 
@@ -144,6 +145,7 @@ class Size:
     table : one row a number that was tried: ``mean``, ``lower``, ``upper`` (95 %), ``replications``, ``share`` of the
         draws that meet the target, ``meets``.
     title : of the picture.
+    ends : what ``lower`` and ``upper`` are.
     """
 
     vary: str
@@ -154,6 +156,7 @@ class Size:
     title: str
     currency: str
     notes: tuple[str, ...]
+    ends: str = INTERVAL
 
     def sheet(self) -> pd.DataFrame:
         """The table to read, in words and units."""
@@ -164,7 +167,7 @@ class Size:
         told = {
             self.vary: t[self.vary],
             title: t["mean"].map(scale.number),
-            "95 % interval": [*map(scale.interval, t["lower"], t["upper"])],
+            self.ends: [*map(scale.interval, t["lower"], t["upper"])],
             "draws": t["replications"].astype(int),
             "meet the target": t["share"].map(_percent),
         }
@@ -186,7 +189,7 @@ class Size:
         row = whole[whole[self.vary] == self.best].iloc[0]
         interval = ""
         if runs > 1:
-            interval = f" (95 % interval {said.text(row['lower'])} to {said.text(row['upper'])})"
+            interval = f" ({self.ends} {said.text(row['lower'])} to {said.text(row['upper'])})"
         verb = "meets" if self.best == 1 or self.vary in ("speed", "price") else "meet"
         most = "At most " if what.is_cost else ""
         told = (
@@ -227,7 +230,7 @@ class Size:
         ax, said, t = axes[0], self._scale(), self.table
         y, lower, upper = (t[name] / said.by for name in ("mean", "lower", "upper"))
         line = "none" if self.vary == "policy" else "-"
-        known = ", 95 % interval" if lower.notna().any() else " of one run"
+        known = f", {self.ends}" if lower.notna().any() else " of one run"
         draw_estimates(
             ax, t[self.vary], y, yerr=[y - lower, upper - y], marker="o", linestyle=line,
             label=f"estimate{known}",
@@ -320,7 +323,7 @@ def best_size(
     title = f"{Path(source).name} under {scenario.called}"
     notes = (*search.notes, *_not_monotone(asked, vary), *said_of_jobs([scenario]))
     return Size(
-        vary, target, share, best, found, title, build(scenario)[1].currency, notes
+        vary, target, share, best, found, title, build(scenario)[1].currency, notes, search.ends
     )  # fmt: skip
 
 
@@ -354,7 +357,7 @@ def policies_that_meet(
     title = f"{Path(source).name}: policies"
     return Size(
         "policy", target, share, best, table, title, build(first)[1].currency,
-        (*found.notes, *said_of_jobs(scenarios.values())),
+        (*found.notes, *said_of_jobs(scenarios.values())), found.ends,
     )  # fmt: skip
 
 
@@ -369,6 +372,7 @@ class _Search:
         self.rows: dict[int, dict[str, Any]] = {}
         self._draws: dict[int, int] = {}
         self.notes: dict[str, None] = {}
+        self.ends = INTERVAL
 
     def row(self, steps: int, draws: int) -> dict[str, Any]:
         """Numbers of a size; simulated where it was not with so many draws."""
@@ -380,6 +384,7 @@ class _Search:
         plan = Plan((), (self._target.metric,), draws, option="--target")
         found = on_same_draws({text: scenario}, plan, self._runs, text)
         if draws > 1:
+            self.ends = found.ends
             self.notes.update((f"{text}: {note}", None) for note in found.notes)
         measured = self._target.measured(found, self._share).drop(columns="policy")
         row: dict[Any, Any] = measured.iloc[0].to_dict()

@@ -11,6 +11,7 @@ from experiments.comparison.estimating import is_shown
 from experiments.comparison.metrics import metric_of
 from experiments.comparison.plan import Plan
 from experiments.comparison.runs import Runs
+from experiments.estimates import INTERVAL
 from simulator.statistics import Estimate
 
 if TYPE_CHECKING:
@@ -31,11 +32,13 @@ class WhatIf:
     ----------
     table : one row a metric: ``base``, ``whatif``, ``difference`` with ``lower`` and ``upper`` (95 %), ``replications``.
     currency : of costs.
+    ends : what ``lower`` and ``upper`` are.
     """
 
     table: pd.DataFrame
     currency: str
     notes: tuple[str, ...]
+    ends: str = INTERVAL
 
     def sheet(self) -> pd.DataFrame:
         """The table to read: a metric a row in words with its unit."""
@@ -49,7 +52,7 @@ class WhatIf:
         scale = metric.scaled(most, self.currency)
         told = {"": metric.title(most, self.currency)}
         told |= {name: scale.number(row[name]) for name in ("base", "whatif", "difference")}
-        return told | {"95 % interval": scale.interval(row["lower"], row["upper"])}
+        return told | {self.ends: scale.interval(row["lower"], row["upper"])}
 
     def words(self) -> list[str]:
         """The answer, a sentence each."""
@@ -65,7 +68,7 @@ class WhatIf:
 
         def ends(lower: float, upper: float) -> str:
             told = scale.interval(lower, upper)
-            return told and f" (95 % interval {told}{unit})"
+            return told and f" ({self.ends} {told}{unit})"
 
         subject = f"The {metric.words}"
         if change == 0 and (apart.n == 1 or apart.lower == apart.upper == 0):
@@ -121,4 +124,4 @@ def what_if(
         notes.append(
             "total_cost: 0, because nothing has a price; --base cluster.price_per_hour=20 sets one"
         )
-    return WhatIf(pd.DataFrame(rows), found.currency, tuple(notes))
+    return WhatIf(pd.DataFrame(rows), found.currency, tuple(notes), found.ends)

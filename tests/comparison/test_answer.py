@@ -457,3 +457,12 @@ def test_latex_in_the_currency():
 @pytest.mark.parametrize(("letter", "text"), ESCAPED.items())
 def test_latex_escapes(letter, text):
     assert f"1 & p{text}q & " in latex_of(compared(runs_of({f"p{letter}q": [1.0]})))
+
+
+def test_jobs_of_a_file_have_a_range_on_redrawn_traces():
+    """38 drawn traces of 12 s and one of 8 s: without the outermost, all are 12 s; the file itself gives 10 s."""
+    found = compared(drawn({"a": [10.0, 8.0, 9.0, 12.0]}))
+    assert words_of(found) == [
+        "a: mean completion time 10.0 s (range on redrawn traces 8.0 to 12.0)."
+    ]
+    assert compared(runs_of({"a": around(10.0)})).ends == "95 % interval"
