@@ -1,4 +1,4 @@
-"""What happened in a log, in words: how jobs ended, how long they waited, what was in use, and what that tells of rules."""
+"""Record of a log in words: how jobs ended, how long they waited, what was in use, and what that tells of rules."""
 
 from __future__ import annotations
 
@@ -32,10 +32,12 @@ MUCH_ROOM, MOST_ROOM = 0.3, 0.8
 
 
 def record_lines(trace: Trace) -> list[str]:
-    """One line each fact; none where the log tells no start."""
+    """One line each fact; without starts only those that need none."""
     record = trace.workload.record
     if record is None:
         return []
+    if not record.has_starts:
+        return [*_states(record, trace.duration_s), *_clock(record)]
     queue = Queue.of(record, gpus_of_site(trace))
     return [
         *_states(record, trace.duration_s),
@@ -146,6 +148,8 @@ def _clock(record: Recorded) -> Iterator[str]:
     starts_s = record.recorded_start_s[np.isfinite(record.recorded_start_s)]
     told = []
     for what, at_s in (("submissions", record.submit_s), ("starts", starts_s)):
+        if not len(at_s):
+            continue
         by_hour = np.bincount(clock_of(record, at_s)[0], minlength=24) / len(at_s)
         most, least = int(by_hour.argmax()), int(by_hour.argmin())
         told.append(

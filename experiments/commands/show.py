@@ -163,10 +163,11 @@ def trace(
     made = describe(workload, found, own, None if nodes is None else (nodes, gpus_per_node))
     for note in workload.notes:
         print(f"schedlab: note: {printable(note)}", file=sys.stderr)
+    record = workload.record
     total = None if made.cluster is None or not len(made.gpus) else made.cluster.total_gpus
     picture = draw_jobs(
         out, f"{file.name}: {len(workload)} jobs", workload.submit_s, made.gpus, made.duration_s,
-        made.by_hour, total, workload.record,
+        made.by_hour, total, record if record is not None and record.has_starts else None,
     )  # fmt: skip
     print(
         "\n".join(

@@ -232,7 +232,7 @@ def _by_partition(
     """Names of a row's nodes by the partitions that they are in, None where no partition tells its nodes."""
     if row.get("partitions"):  # scontrol, sinfo
         return {tuple(sorted({*row["partitions"].split(",")})): row["nodename"]}
-    if not members:
+    if not members or not _count(conf, row["nodename"]):
         return {None: row["nodename"]}
     found: dict[tuple[str, ...] | None, list[str]] = {}
     for name in _names(conf, row["nodename"]):

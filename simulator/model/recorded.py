@@ -42,6 +42,11 @@ class Recorded:
         return len(self.submit_s)
 
     @property
+    def has_starts(self) -> bool:
+        """Whether the start of some job is known."""
+        return bool(np.isfinite(self.recorded_start_s).any())
+
+    @property
     def wait_s(self) -> FloatArray:
         """``(J,)`` from submission to start, s; NaN where the start is not known."""
         return self.recorded_start_s - self.submit_s

@@ -28,7 +28,7 @@ def recorded(workload: Workload) -> Recorded:
     InputError
         The jobs come from no log, or it tells no start.
     """
-    if workload.record is None:
+    if workload.record is None or not workload.record.has_starts:
         raise InputError(
             "workload: no job has a recorded start, expected a log that tells when jobs started"
         )
@@ -43,7 +43,7 @@ def recorded_by(
     state: Sequence[str] = (),
     origin_s: float = np.nan,
 ) -> Workload:
-    """The jobs with the record of their log; without one where it tells no start.
+    """The jobs with the record of their log; without one where it tells neither starts nor ends of jobs nor dates.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def recorded_by(
     state, origin_s : as those of `Recorded`.
     """
     start_s = np.where(start_s < jobs.submit_s - CLOCKS_S, np.nan, start_s)
-    if np.isnan(start_s).all():
+    if np.isnan(start_s).all() and not any(state) and np.isnan(origin_s):
         return jobs
     held = np.asarray(jobs.num_gpus if num_gpus is None else num_gpus, dtype=np.float64)
     record = Recorded(

@@ -236,6 +236,15 @@ def test_a_log_without_starts_says_nothing_of_them():
     assert record_lines(describe(fixed([0.0, 1.0], [60.0, 60.0], [1, 1]), "csv")) == []
 
 
+def test_a_log_with_dates_and_states_alone_tells_these():
+    rows = [(9 * HOUR_S, np.nan, np.nan, 1), (9 * HOUR_S, np.nan, np.nan, 1)]
+    lines = told(record(rows, origin_s=MONDAY_S, state=("FAILED", "COMPLETED")))
+    assert [each.split()[:2] for each in lines] == [
+        ["states", "COMPLETED"], ["FAILED", "1"], ["clock", "most"], ["weekdays", "of"],
+    ]  # fmt: skip
+    assert "starts" not in line(lines, "clock")
+
+
 def test_the_picture_has_waits_and_use(tmp_path):
     jobs = logged(record([(0, 0, HOUR_S, 3), (5, HOUR_S, 2 * HOUR_S, 3)]))
     trace = describe(jobs, "csv", None, (1, 4))

@@ -139,6 +139,12 @@ def test_a_log_without_starts_has_no_record(tmp_path):
     path.write_text("job_id,submit_time_s,duration_s,num_gpus\na,0,60,2\n")
     jobs = read_jobs(path)
     assert jobs.record is None
+    with input_error("no job has a recorded start"):
+        recorded(jobs)
+    path.write_text("job_id,submit_time,duration_s,num_gpus\na,2026-01-05 08:00,60,2\n")
+    jobs = read_jobs(path)
+    assert jobs.record is not None
+    assert jobs.record.origin_s == 1767600000
     with input_error(
         "workload: no job has a recorded start, expected a log that tells when jobs started"
     ):
