@@ -26,8 +26,8 @@ def is_planner(name: str) -> bool:
     return not fixed & set(requirements_of(name))
 
 
-COUNT = 20
-CUTS = (4, 10, 16)
+COUNT = 16
+CUTS = (3, 8, 13)
 """How many jobs are the same."""
 SYNERGY = (
     "srtf+tune", "las+greedy", "ftf+proportional", "drf+tune", "tetris+opt", "history+proportional", "gittins+tune",

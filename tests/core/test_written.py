@@ -13,10 +13,10 @@ from tests.core.written import Folder
 OFTEN = {"time_to_failure": "exponential:6000", "repair": "exponential:1500"}
 
 
-MORE = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(312, 360)]
+MORE = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(306, 360)]
 
 
-@pytest.mark.parametrize("seed", [*range(300, 312), *MORE])
+@pytest.mark.parametrize("seed", [*range(300, 306), *MORE])
 def test_random_scenarios(seed, tmp_path):
     data, _ = drawn(np.random.default_rng((7, seed)), seed)
     try:
@@ -44,7 +44,7 @@ def test_held_time_is_work_loss_and_overhead(policy, saving, tmp_path):
         "policy": policy,
         "seed": 3,
         "workload": {
-            "kind": "poisson", "num_jobs": 60, "arrival_rate_per_h": 14, "num_gpus": [1, 1, 2, 4],
+            "kind": "poisson", "num_jobs": 30, "arrival_rate_per_h": 14, "num_gpus": [1, 1, 2, 4],
             "duration_s": "exponential:2000",
         },
         "cluster": {"kind": "nodes", "num_nodes": 4, "gpus_per_node": 4, "price_per_hour": 3},

@@ -76,7 +76,7 @@ def test_transport_is_the_assignment(n, kinds, seed, ties):
 )
 def test_whole_runs_without_exact_packing(odd, cluster):
     policy = make_policy("foresight", exact_up_to=0)
-    result = simulate(ODD[odd](jobs(2, 6)), cluster, policy, seed=1)
+    result = simulate(ODD[odd](jobs(2, 4)), cluster, policy, seed=1)
     check(result)
     table = result.decisions_table()
     assert "ascent" in set(table["method"])
@@ -85,7 +85,7 @@ def test_whole_runs_without_exact_packing(odd, cluster):
 
 def test_the_rule_and_what_is_recorded():
     """Few pairs: exact, and no gap is recorded. The costs of the two are near each other."""
-    workload, cluster = jobs(3, 8), Cluster.of_vms(CATALOG, 3)
+    workload, cluster = jobs(3, 5), Cluster.of_vms(CATALOG, 3)
     exact, prices = (
         simulate(workload, cluster, make_policy("foresight", exact_up_to=limit), seed=1)
         for limit in (40_000, 0)

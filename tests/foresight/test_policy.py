@@ -185,7 +185,7 @@ def test_it_asks_again_after_one_mean_gap():
 
 def test_a_delay_of_reconfiguration_is_not_paid_for_nothing():
     """With a delay of ten minutes jobs are moved less often, not counted by run but by hour."""
-    workload, cluster = jobs(7, 20, weight=50.0), Cluster.of_vms(CATALOG, 3)
+    workload, cluster = jobs(7, 14, weight=50.0), Cluster.of_vms(CATALOG, 3)
     free, dear = run(workload, cluster), run(workload, cluster, features=[Delays.of(600.0)])
     blind = simulate(workload, cluster, Blind(), seed=1, features=[Delays.of(600.0)])
     moves = [int((r.preemptions + r.reconfigurations).sum()) for r in (free, dear, blind)]
@@ -195,7 +195,7 @@ def test_a_delay_of_reconfiguration_is_not_paid_for_nothing():
 
 def test_moves_may_be_left_out_of_the_objective():
     """`moves = false` decides as if the view had no delay, and pays it; without a delay it is the same."""
-    workload, cluster = jobs(7, 12, weight=50.0), Cluster.of_vms(CATALOG, 2)
+    workload, cluster = jobs(7, 8, weight=50.0), Cluster.of_vms(CATALOG, 2)
 
     def schedule(policy: Policy, delay_s: float) -> str:
         result = simulate(workload, cluster, policy, seed=1, features=[Delays.of(delay_s)])
@@ -213,7 +213,7 @@ def test_moves_may_be_left_out_of_the_objective():
 
 def test_the_hull_may_be_left_out():
     """With one configuration a job there is nothing to mix, in the gains nor in the price of node-time."""
-    workload, cluster = jobs(3, 12, weight=50.0), Cluster.of_vms(CATALOG, 2)
+    workload, cluster = jobs(3, 8, weight=50.0), Cluster.of_vms(CATALOG, 2)
     only = Cluster.of_vms(CATALOG[:1], 2)
     one = replace(workload, performance=TimeTable(np.array(table_of(workload, cluster)[:, :1, :2])))
 

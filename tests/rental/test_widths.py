@@ -85,7 +85,7 @@ TYPES = st.lists(
 ).map(lambda rows: tuple(JobType(str(i), *row) for i, row in enumerate(rows)))
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=50, deadline=None, derandomize=True)
 @given(types=TYPES, slack=st.floats(0, 20))
 def test_certificates_of_random_problems(types: tuple[JobType, ...], slack: float) -> None:
     load = sum(t.load for t in types)
@@ -97,7 +97,7 @@ def test_certificates_of_random_problems(types: tuple[JobType, ...], slack: floa
     assert (plan.widths_gpus >= 1).all()
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(types=TYPES, data=st.data())
 def test_no_random_widths_lie_below_the_frontier(types, data):
     widths = data.draw(st.lists(st.floats(1, 200), min_size=len(types), max_size=len(types)))

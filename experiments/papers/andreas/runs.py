@@ -182,7 +182,9 @@ def _scenario_tasks(scale: Scale, file: str) -> list[Task]:
 def _cost_s(columns: Labels) -> float:
     """As measured at 60 and 100 nodes; shared first come, deadlines and sharing take next to nothing."""
     method = str(columns["method"])
-    slow = {"exact": 0.023, "greedy": 0.002}.get(method, 0.013)
+    slow = {"exact": 0.023, **dict.fromkeys(("greedy", "fifo", "edf", "ps"), 0.002)}.get(
+        method, 0.01
+    )
     if method.endswith("-shared"):
         slow = 0.0004
     return float(slow * float(columns["num_nodes"] or 0) ** 1.3)

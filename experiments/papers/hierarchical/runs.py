@@ -178,7 +178,7 @@ def _labels(swept: Labels) -> dict[str, Scalar]:
 
 
 def _cost_s(columns: Labels) -> float:
-    by_method = {"hierarchical": 0.25, "central": 0.12, "central-2019": 0.28}
+    by_method = {"hierarchical": 0.25, "central": 0.19, "central-2019": 0.3}
     num_nodes = float(columns["num_nodes"] or 0)
     return float(by_method.get(str(columns["method"]), 0.001) * num_nodes**1.5)
 
@@ -237,7 +237,7 @@ def _server_tasks(scale: Scale) -> list[Task]:
             f"{HERE}:run_server",
             {"num_nodes": num_nodes, "service": service, "seed": seed, "h": h, **PAPER_SETTING},
             labels={"num_nodes": num_nodes, "service": service, "h": h, "seed": seed},
-            cost_s=0.02 * num_nodes**1.5,
+            cost_s=0.16 * num_nodes**1.5,
             sources=SOURCES,
         )
         for service in ("exponential:40", "deterministic:40", "measured")
@@ -250,6 +250,7 @@ def _server_tasks(scale: Scale) -> list[Task]:
             f"{HERE}:run_queue",
             {"service": service, "requests": 6000 if scale == "quick" else 200_000, "seed": seed},
             labels={"service": service, "seed": seed},
+            cost_s=0.2 if scale == "quick" else 7.0,
             sources=("simulator",),
         )
         for service in ("exponential:40", "deterministic:40")

@@ -12,6 +12,7 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,7 +93,7 @@ def _study(scale: Scale, name: str) -> list[Task]:
             _shorten(config, LENGTHS["philly" if philly else derived],
                      (PHILLY_SERVERS if philly else SERVERS)[scale])  # fmt: skip
 
-    return _runs(name, keep, smaller)
+    return _runs(name, scale, keep, smaller)
 
 
 IN_OVERLOAD = ("single_gpu", "single_gpu_mechanisms", "cpu_ratios")
@@ -153,8 +154,11 @@ def _draws(scale: Scale) -> list[Task]:
     def as_is(config: dict[str, Any]) -> None:
         """The file has the size."""
 
-    theirs = [*_runs("released", at_size, as_is), *_runs("released_opt", at_size, as_is)]
-    return [*_runs("draws", own, whole), *_runs("draws", other, smaller), *theirs]
+    theirs = [
+        *_runs("released", scale, at_size, as_is),
+        *_runs("released_opt", scale, at_size, as_is),
+    ]
+    return [*_runs("draws", scale, own, whole), *_runs("draws", scale, other, smaller), *theirs]
 
 
 def _shorten_draw(config: dict[str, Any], length: tuple[int, int, int], servers: int) -> None:
@@ -174,7 +178,10 @@ def _shorten(config: dict[str, Any], length: tuple[int, int, int], servers: int)
 
 
 def _runs(
-    name: str, keep: Callable[[Labels], bool], smaller: Callable[[dict[str, Any]], None]
+    name: str,
+    scale: Scale,
+    keep: Callable[[Labels], bool],
+    smaller: Callable[[dict[str, Any]], None],
 ) -> list[Task]:
     """Runs of a sweep file; labels are the columns by which figures and claims find them."""
 
@@ -196,20 +203,28 @@ def _runs(
         }
 
     found = study(
-        FOLDER / f"{name}.toml", labels, keep=keep, cost_s=_cost_s, sources=SOURCES, smaller=smaller
-    )
+        FOLDER / f"{name}.toml", labels, keep=keep, cost_s=partial(_cost_s, scale=scale), sources=SOURCES,
+        smaller=smaller,
+    )  # fmt: skip
     return [
         replace(task, labels={**task.columns(), "nodes": task.config["cluster"]["num_nodes"]})
         for task in found
     ]
 
 
-def _cost_s(columns: Labels) -> float:
-    """CPU seconds of a run at paper scale, as far as they were measured."""
-    whole = {"released": 57.0, "released_opt": 27.0, "overload": 59.0}
-    if columns["study"] in whole:
-        return whole[str(columns["study"])]
-    return 45.0 if columns["mechanism"] == "opt" else 10.0
+COST_S: dict[Scale, dict[str, float]] = {
+    "quick": {"overload": 0.9, "philly": 0.9, "big_data": 0.9, "fairness": 0.9, "cpu_ratios": 0.6, "draws": 0.6},
+    "paper": {"released": 57.0, "released_opt": 27.0, "overload": 59.0},
+}  # fmt: skip
+"""CPU seconds of a run of a study, as they were measured."""
+OTHER_COST_S: dict[Scale, tuple[float, float]] = {"quick": (3.8, 0.3), "paper": (45.0, 10.0)}
+"""Of the other studies, those of opt and of the other mechanisms."""
+
+
+def _cost_s(columns: Labels, scale: Scale) -> float:
+    opt_s, other_s = OTHER_COST_S[scale]
+    default_s = opt_s if columns["mechanism"] == "opt" else other_s
+    return COST_S[scale].get(str(columns["study"]), default_s)
 
 
 def _others(scale: Scale) -> Iterator[Task]:
@@ -223,13 +238,13 @@ def _others(scale: Scale) -> Iterator[Task]:
                     "mechanism": mechanism,
                     "released": released,
                 }
-                yield Task(f"{HERE}:run_deployment", config, sources=SOURCES)
+                yield Task(f"{HERE}:run_deployment", config, cost_s=0.2, sources=SOURCES)
     for nodes in ROUND_SIZES[scale]:
         for multi_gpu in (False, True):
             config = {"nodes": nodes, "multi_gpu": multi_gpu, "seed": 1}
-            yield Task(f"{HERE}:run_round_times", config, sources=SOURCES)
+            yield Task(f"{HERE}:run_round_times", config, cost_s=0.02 * nodes, sources=SOURCES)
     function = "experiments.papers.synergy.profiles:run_profiling"
-    yield Task(function, {"seed": 1}, cost_s=4, sources=SOURCES)
+    yield Task(function, {"seed": 1}, cost_s=1.8, sources=SOURCES)
 
 
 # -- task functions --------------------------------------------------------------------------

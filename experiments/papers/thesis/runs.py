@@ -119,7 +119,7 @@ def _decisions(scale: Scale) -> list[Task]:
             f"{HERE}:run_decision",
             {"num_nodes": n, "homogeneous": homogeneous, "seed": seed},
             labels={"num_nodes": n, "homogeneous": homogeneous, "seed": seed},
-            cost_s=COMPILING_S if (n, homogeneous, seed) == first else 0.02 * n,
+            cost_s=COMPILING_S if (n, homogeneous, seed) == first else 0.003 * n,
             sources=WITH_MILP,
         )
         for n in DECISION_SIZES[scale]
@@ -205,7 +205,10 @@ def _wanted(columns: Labels, scale: Scale) -> bool:
 
 
 def _cost_s(columns: Labels) -> float:
-    slow = {**dict.fromkeys(MODELS, 0.037), "hierarchical-randomised": 0.004, "greedy": 0.002}
+    slow = {
+        **dict.fromkeys(MODELS, 0.037), "hierarchical-randomised": 0.005, **dict.fromkeys(("fifo", "edf", "ps"), 0.0005),
+        **dict.fromkeys(("greedy", "greedy-released", "hierarchical-greedy"), 0.002),
+    }  # fmt: skip
     cost_s = slow.get(str(columns["method"]), 0.01)
     return float(cost_s * float(columns["num_nodes"] or 0) ** 1.6)
 
