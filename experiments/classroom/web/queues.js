@@ -106,7 +106,7 @@ export function intervalOf(values, student) {
   const variance = moment(2);
   const error = Math.sqrt(variance / (n - 1));
   const t = student[Math.min(n, student.length - 1)];
-  const skewness = n > 2 && variance > 0 ? Math.sqrt(n * (n - 1)) / (n - 2) * moment(3) / variance ** 1.5 : 0;
+  const skewness = n > 3 && variance > 0 ? Math.sqrt(n * (n - 1)) / (n - 2) * moment(3) / variance ** 1.5 : 0;
   const b = skewness / (6 * Math.sqrt(n));
   const corrected = (score) => (Math.abs(b) < 1e-9 ? score : (Math.cbrt(1 + 6 * b * (score - b)) - 1) / (2 * b));
   const low = mean - corrected(t) * error;
