@@ -25,7 +25,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from policies.queues.free_capacity import FreeCapacity
+from policies.queues.free_capacity import FreeCapacity, free_now
 from policies.queues.multifactor import Multifactor
 from policies.queues.running import ExpectedEnds, Shares
 from policies.queues.waiting import FEW, WaitingArray, demand
@@ -158,10 +158,7 @@ class Backfilling(Multifactor):
         return found
 
     def _free_now(self, view: View) -> FreeCapacity:
-        if self._free is None:
-            self._free = FreeCapacity(view)
-        else:
-            self._free.refresh(view)
+        self._free = free_now(view, self._free)
         return self._free
 
     def _latest_s(self, view: View) -> float:

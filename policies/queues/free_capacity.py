@@ -170,6 +170,16 @@ class FreeCapacity:
         return math.fsum(self._free[n] for n in nodes)
 
 
+def free_now(
+    view: View, kept: FreeCapacity | None, *, last_first: bool = False
+) -> FreeCapacity:
+    """What is free now: the kept one, brought up to it, or where there is none yet one that is to be kept."""
+    if kept is None:
+        return FreeCapacity(view, last_first=last_first)
+    kept.refresh(view)
+    return kept
+
+
 class _Resource:
     """Free CPUs or memory of a controller's nodes.
 

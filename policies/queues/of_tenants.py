@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from policies.queues.running import RunningJobs
 from policies.queues.waiting import Order, demand
 from simulator.features.tenants import Tenants
 from simulator.features.tenants import tenants_of as named_tenants
@@ -37,6 +38,38 @@ def _named(workload: Workload) -> Tenants:
 def queue_of_tenants() -> Order:
     """The order of the queue, with jobs apart by tenant and demand."""
     return Order(kind_of=lambda view, job: (int(tenants_of(view).of[job]), demand(view, job)))
+
+
+class HeldByTenants:
+    """What the running jobs of each tenant have asked for, kept from decision to decision.
+
+    Parameters
+    ----------
+    amounts : ``(J, R)`` what each job asks for.
+
+    Attributes
+    ----------
+    running : the jobs that run.
+    """
+
+    def __init__(self, amounts: FloatArray, num_tenants: int) -> None:
+        self.running = RunningJobs()
+        self._amounts = amounts
+        self._held = np.zeros((num_tenants, amounts.shape[1]))
+        self._count = np.zeros(num_tenants, dtype=np.int64)
+
+    def now(self, view: View) -> FloatArray:
+        """``(T, R)`` what those that run now have asked for."""
+        of = tenants_of(view).of
+        self.running.refresh(view)
+        if self.running.is_anew:
+            self._held[:], self._count[:] = 0.0, 0
+        for jobs, sign in ((self.running.over, -1), (self.running.began, 1)):
+            for job in jobs:
+                self._held[of[job]] += sign * self._amounts[job]
+                self._count[of[job]] += sign
+        self._held[self._count == 0] = 0.0  # what rounding may have left
+        return self._held.copy()
 
 
 def gpus_held(view: View, tenants: Tenants, jobs: Iterable[int]) -> FloatArray:

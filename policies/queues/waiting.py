@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from policies.queues.free_capacity import FreeCapacity
+from policies.queues.free_capacity import FreeCapacity, free_now
 from simulator import View
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.contract import Changes
@@ -107,10 +107,7 @@ class Order:
 
     def free(self, view: View) -> FreeCapacity:
         """Free capacity now, of which only what changed is looked at."""
-        if self._free is None:
-            self._free = FreeCapacity(view)
-        else:
-            self._free.refresh(view)
+        self._free = free_now(view, self._free)
         return self._free
 
     def line(self, view: View, also: Iterable[int] = (), most: float = math.inf) -> Line:

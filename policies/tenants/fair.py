@@ -13,7 +13,8 @@ from collections import deque
 
 import numpy as np
 
-from policies.queues.of_tenants import demands, queue_of_tenants, tenants_of
+from policies.queues.free_capacity import FreeCapacity, free_now
+from policies.queues.of_tenants import HeldByTenants, demands, queue_of_tenants, tenants_of
 from policies.queues.serving import Service
 from policies.queues.waiting import Line
 from policies.registry.registration import register
@@ -21,7 +22,6 @@ from simulator.features.tenants import Tenants
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import NO_CHANGE, Decision, View
 from simulator.model.ranks import Levels
-from simulator.model.workload import Workload
 
 
 class ByShare:
@@ -43,8 +43,9 @@ class ByShare:
         self._dominant = dominant
         self._preemptive = preemptive
         self._order = queue_of_tenants()
-        self._workload: Workload | None = None
-        self._has: FloatArray = np.zeros((0, 1))
+        self._asks: FloatArray | None = None
+        self._held: HeldByTenants | None = None
+        self._free: FreeCapacity | None = None
 
     def decide(self, view: View) -> Decision:
         """Fill the cluster job by job."""
@@ -53,21 +54,22 @@ class ByShare:
         ):
             return NO_CHANGE
         tenants = tenants_of(view)
-        service = Service(view)
-        if self._workload is not view.workload:
-            self._workload, self._has = view.workload, self._shares_per_job(view)
-        share = np.zeros((len(tenants), self._has.shape[1]))
-        queues: list[deque[int]] = [deque() for _ in range(len(tenants))]
-        for job in view.running:
-            if self._preemptive:
-                queues[tenants.of[job]].append(job)
-            elif service.keep(job):
-                share[tenants.of[job]] += self._has[job]
-        self._fill(service, tenants, queues, self._order.lines(view, lambda kind: kind[0]), share)
+        if self._asks is None:
+            self._asks, self._total = self._asks_and_total(view)
+        lines = self._order.lines(view, lambda kind: kind[0])
+        running: list[deque[int]] = [deque() for _ in range(len(tenants))]
         if self._preemptive:
+            for job in view.running:
+                running[tenants.of[job]].append(job)
+            service = Service(view)
+            self._fill(service, tenants, running, lines, np.zeros((len(tenants), len(self._total))))
             return Decision(service.fewest_moves())
-        new = {job: shares for job, shares in service.chosen.items() if job in view.waiting}
-        return Decision(new, keep_running=True) if new else NO_CHANGE
+        if self._held is None:
+            self._held = HeldByTenants(self._asks, len(tenants))
+        self._free = free_now(view, self._free, last_first=True)
+        service = Service(view, self._free)
+        self._fill(service, tenants, running, lines, self._held.now(view))
+        return service.decision(keep_running=True)
 
     def _fill(
         self,
@@ -75,13 +77,14 @@ class ByShare:
         tenants: Tenants,
         running: list[deque[int]],
         waiting: dict[int, Line],
-        share: FloatArray,
+        held: FloatArray,
     ) -> None:
         """Job by job, the tenant with the smallest share first; a job that does not fit is passed by."""
-        level = Levels(None).of
+        level, total, asks = Levels(None).of, self._total, self._asks
+        assert asks is not None
 
         def entry(t: int) -> tuple[float, int]:
-            return level(float(share[t].max() / tenants.weight[t])), t
+            return level(float((held[t] / total).max() / tenants.weight[t])), t
 
         first = [entry(t) for t, own in enumerate(running) if own or waiting.get(t)]
         heapq.heapify(first)
@@ -90,7 +93,7 @@ class ByShare:
             job = running[t][0] if running[t] else waiting[t].head
             is_taken = service.start(job)
             if is_taken:
-                share[t] += self._has[job]
+                held[t] += asks[job]
             if running[t]:
                 running[t].popleft()
             else:
@@ -100,16 +103,17 @@ class ByShare:
             else:
                 heapq.heappop(first)
 
-    def _shares_per_job(self, view: View) -> FloatArray:
-        """``(J, R)`` what each job has of all there is, by resource."""
+    def _asks_and_total(self, view: View) -> tuple[FloatArray, FloatArray]:
+        """``(J, R)`` what each job asks for, and ``(R,)`` all there is, by resource."""
         gpus, cpus, memory_gb = demands(view.rows)
         cluster = view.cluster
-        columns = [gpus / cluster.total_gpus]
+        columns, totals = [gpus], [float(cluster.total_gpus)]
         for name, column in (("cpus", cpus), ("memory_gb", memory_gb)):
             total = sum(float(getattr(t, name)) for t in cluster.type_of)
             if self._dominant and math.isfinite(total):
-                columns.append(column / total)
-        return np.column_stack(columns)
+                columns.append(column)
+                totals.append(total)
+        return np.column_stack(columns), np.array(totals)
 
 
 @register("fair-share", requires=("servers", "fixed-demand", "tenants"), places=True)
