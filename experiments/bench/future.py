@@ -100,7 +100,7 @@ class Recorded:
             raise _Over
         made: Decision = getattr(self.policy, "decide", self.policy)(view)
         self.decisions.append((
-            view.now_s, view.controller, list(made.shares()), made.keep_running, made.again_s,
+            view.now_s, view.controller, list(made.shares()), made.keep_running, made.again_s, list(made.stopped),
             dict(made.gpus_of or {}), dict(made.configuration_of or {}),
         ))  # fmt: skip
         return made

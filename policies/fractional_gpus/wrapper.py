@@ -95,7 +95,8 @@ class FractionalGpus(Wrapper):
         for placement in decision.shares():
             shares.setdefault(placement.job, []).append(placement)
         if decision.keep_running:
-            for job, own in view.running.items():
+            going_on = {j: own for j, own in view.running.items() if j not in decision.stopped}
+            for job, own in going_on.items():
                 shares.setdefault(job, [p._replace(gpus=self._units[job]) for p in own])
         placements, gpus_of = self._on_gpus(view, shares)
         return replace(decision, placements=placements, keep_running=False, gpus_of=gpus_of)

@@ -26,9 +26,10 @@ import numpy as np
 import numpy.typing as npt
 
 from policies.queues.free_capacity import FreeCapacity, free_now
+from policies.queues.job_array import FEW
 from policies.queues.multifactor import Multifactor
 from policies.queues.running import ExpectedEnds, Shares
-from policies.queues.waiting import FEW, WaitingArray, demand
+from policies.queues.waiting import WaitingArray, demand
 from policies.registry.registration import register
 from simulator import FIXED, NO_CHANGE, Decision, InputError, Placement, View
 from simulator.model.cluster import FloatArray, IntArray

@@ -6,7 +6,10 @@ import math
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
 from heapq import merge
+from itertools import islice
+from typing import cast
 
+from policies.queues.job_array import JobArray
 from simulator import Placement, View
 from simulator.model.contract import Changes
 from simulator.model.tolerances import INSTANT_S
@@ -59,6 +62,22 @@ class RunningJobs:
                 self.began[job] = held[job] = now
                 for share in now:
                     on.setdefault(share.node, set()).add(job)
+
+
+class RunningArray(JobArray):
+    """The jobs that run at one controller as arrays, in the order in which they started."""
+
+    def bring_up(self, view: View, running: RunningJobs) -> None:
+        """Bring it up to what runs now, after a refresh of ``running``."""
+        if running.is_anew:
+            self.clear()
+        self.leave_out([*running.over])
+        in_order = cast("dict[int, Shares]", view.running)
+        new = [*islice(reversed(in_order), len(running.began))][::-1]
+        if running.began.keys() != {*new}:  # one that runs on has exchanged a node
+            self.clear()
+            new = [*view.running]
+        self.append(view, new)
 
 
 class ExpectedEnds:

@@ -94,12 +94,14 @@ class Service:
     Attributes
     ----------
     chosen : placements of the jobs, in the order in which they were chosen.
+    stopped : those of the jobs that went on beside them, and no longer do.
     """
 
     def __init__(
         self, view: View, free: FreeCapacity | None = None, place: Place | None = None
     ) -> None:
         self.chosen: dict[int, tuple[Placement, ...]] = {}
+        self.stopped: dict[int, tuple[Placement, ...]] = {}
         self._running = view.running if free is None else {}
         self.free = free or FreeCapacity(view, empty=True, last_first=True)
         self._view, self._place = view, place or FreeCapacity.place
@@ -136,15 +138,22 @@ class Service:
         self.chosen[job] = tuple(shares)
         return True
 
-    def put_back(self, job: int) -> None:
-        """Take a job off again."""
-        self.free.add(self.chosen.pop(job), -1)
+    def stop(self, job: int) -> None:
+        """Take a job off that goes on beside those that are chosen."""
+        self.stopped[job] = shares = self._view.running[job]
+        self.free.add(shares, -1)
+
+    def go_on(self, job: int) -> None:
+        """Let a job that was stopped go on all the same, where that is still free."""
+        if self.free.holds(self.stopped[job]):
+            self.free.add(self.stopped.pop(job))
 
     def decision(self, keep_running: bool) -> Decision:
         """The decision that places those that were chosen."""
         if keep_running and not self.chosen:
             return NO_CHANGE
-        return Decision(list(chain.from_iterable(self.chosen.values())), keep_running)
+        placements = list(chain.from_iterable(self.chosen.values()))
+        return Decision(placements, keep_running, stopped=[*self.stopped])
 
     def fewest_moves(self) -> dict[int, tuple[Placement, ...]]:
         """Placements of all that were chosen; who ran stays where it is, unless the others do not fit beside it.

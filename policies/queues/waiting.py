@@ -16,16 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from policies.queues.free_capacity import FreeCapacity, free_now
+from policies.queues.job_array import JobArray, Numbers, no_numbers
 from simulator import View
-from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.cluster import IntArray
 from simulator.model.contract import Changes
 from simulator.model.ranks import Levels, ranked, ranks
 
 SPARE = 1024
 """Levels that are kept beside those of the jobs in the heaps."""
-
-FEW = 8
-"""So many jobs are faster left out of an array one by one than together."""
 
 NOBODY = -1
 """Behind the last job of a line."""
@@ -267,31 +265,23 @@ class Given:
         self.head = NOBODY
 
 
-class WaitingArray:
+class WaitingArray(JobArray):
     """The jobs that wait at one controller as arrays, kept from decision to decision.
-
-    Parameters
-    ----------
-    numbers : of a job in a view, which stay the same while it waits.
 
     Attributes
     ----------
     taken : jobs that the last decision has started; who writes it may leave some out.
     new : jobs that joined the queue since the last refresh, the last of the arrays.
     is_anew : whether all of it is new, as other jobs have left it than ``taken`` says.
-    jobs : ``(n,)`` as at the last refresh.
-    columns : ``(C, n)`` the numbers of the jobs that wait now.
     """
 
-    def __init__(self, numbers: Callable[[View, int], Sequence[float]] = lambda view, job: ()):
+    def __init__(self, numbers: Numbers = no_numbers):
+        super().__init__(numbers)
         self.taken: Iterable[int] = ()
         self.new: Sequence[int] = ()
         self.is_anew = True
-        self.columns: FloatArray = np.empty((0, 0))
-        self._numbers = numbers
         self._changes: Changes | None = None
         self._mark = 0
-        self.jobs: IntArray = np.empty(0, dtype=np.int64)
 
     def refresh(self, view: View) -> IntArray:
         """``(n,)`` the jobs that wait now, the longest in the queue first."""
@@ -299,33 +289,15 @@ class WaitingArray:
         joined, self._mark = changes.since(self._mark if changes is self._changes else -1)
         self._changes = changes
         new = [*dict.fromkeys(job for job in joined or () if job in waiting)]
-        self._leave_out([*new, *(job for job in self.taken if job not in waiting)])
+        self.leave_out([*new, *(job for job in self.taken if job not in waiting)])
         repeated = joined is None or len(joined) > len(new)
         self.is_anew = repeated or len(self.jobs) + len(new) != len(waiting)
         if self.is_anew:
-            self.jobs, self.columns, new = self.jobs[:0], self.columns[:, :0], [*waiting]
+            self.clear()
+            new = [*waiting]
         self.taken, self.new = (), new
-        if new:
-            columns = np.array([self._numbers(view, job) for job in new], dtype=np.float64).T
-            kept = self.columns if len(self.jobs) else columns[:, :0]
-            self.columns = np.concatenate((kept, columns), axis=1)
-            self.jobs = np.concatenate((self.jobs, new))
+        self.append(view, new)
         return self.jobs
-
-    def _leave_out(self, gone: Sequence[int]) -> None:
-        if len(gone) > FEW and len(self.jobs):
-            places = np.flatnonzero(np.isin(self.jobs, gone, invert=True))
-            self.jobs, self.columns = self.jobs[places], self.columns[:, places]
-            return
-        for job in gone:
-            for place in np.flatnonzero(self.jobs == job).tolist():
-                self.jobs = _without(self.jobs, place)
-                self.columns = _without(self.columns, place)
-
-
-def _without(array: np.ndarray[Any, Any], place: int) -> np.ndarray[Any, Any]:
-    """An array without one of its last axis."""
-    return np.concatenate((array[..., :place], array[..., place + 1 :]), axis=-1)
 
 
 def alike(view: View, jobs: IntArray, job: int) -> npt.NDArray[np.bool_]:

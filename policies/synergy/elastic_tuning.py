@@ -21,7 +21,7 @@ from policies.synergy.demand import Capacity, Kind, Option, Share, sensitive
 from simulator.errors import InputError
 from simulator.model.cluster import proportional_share
 from simulator.model.contract import Decision, Placement, Policy, View
-from simulator.model.feasibility import placements_of
+from simulator.model.feasibility import plan_after
 from simulator.model.ranks import ranked
 from simulator.model.sensitive_table import SensitiveTable
 from simulator.model.tolerances import SUMS
@@ -48,11 +48,9 @@ class Tuned(Wrapper):
         decision = self.policy.decide(_as_proportional(view))
         if decision.gpus_of is not None:
             return decision
-        plan = placements_of(decision, view, self.name)
-        if decision.keep_running:
-            if not plan:
-                return decision
-            plan = {**view.running, **plan}
+        if decision.keep_running and not (decision.placements or decision.stopped):
+            return decision
+        plan = plan_after(decision, view, self.name)
         on_node: dict[int, list[Placement]] = {}
         for shares in plan.values():
             for share in shares:

@@ -7,7 +7,10 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from policies.queues.of_tenants import gpus_held, queue_of_tenants, tenants_of
+from policies.queues.free_capacity import FreeCapacity, free_now
+from policies.queues.job_array import first_that_fit
+from policies.queues.of_tenants import HeldByTenants, gpus_held, queue_of_tenants, tenants_of
+from policies.queues.running import RunningArray
 from policies.queues.serving import Service
 from policies.registry.registration import register
 from simulator.model.cluster import FloatArray
@@ -42,34 +45,45 @@ class Capacity:
     def __init__(self, reclaim: bool = True) -> None:
         self._reclaim = reclaim
         self._order = queue_of_tenants()
+        self._held: HeldByTenants | None = None
+        self._running = RunningArray(_gpus_and_tenant)
+        self._free: FreeCapacity | None = None
 
     def decide(self, view: View) -> Decision:
         """Choose who runs, those within their quota first."""
         if not view.changed or not view.waiting:
             return NO_CHANGE
-        tenants = tenants_of(view)
-        gpus_of = view.workload.num_gpus.item
-        service = Service(view)
-        left = self._own_quota(view)
-        kept: list[int] = []
-        for job in view.running:
-            t, gpus = tenants.of[job], gpus_of(job)
-            is_within = gpus <= left[t]
-            left[t] -= gpus if is_within else 0
-            if is_within or not self._reclaim:
-                kept.append(job)
-        for job in kept:
-            service.keep(job)
-        borrowers = [job for job in view.running if job not in service.chosen]
+        if self._held is None:
+            gpus = view.rows.num_gpus.astype(np.float64)
+            self._held = HeldByTenants(gpus[:, None], len(tenants_of(view)))
+        held = self._held.now(view)[:, 0]
+        self._running.bring_up(view, self._held.running)
+        left, borrowers = self._left(view, held)
         if view.free_gpus_total < 1 and not borrowers:
             return NO_CHANGE
-        for job in borrowers:
-            service.keep(job)
+        self._free = free_now(view, self._free, last_first=True)
+        service = Service(view, self._free)
         self._start_within(service, view, left, borrowers)
-        self._lend(service, view)
-        if not any(job in view.waiting for job in service.chosen):
+        self._lend(service, view, held)
+        if not service.chosen:
             return NO_CHANGE
-        return Decision(service.fewest_moves())
+        service.stopped = {job: service.stopped[job] for job in borrowers if job in service.stopped}
+        if view.in_full:
+            going_on = {j: own for j, own in view.running.items() if j not in service.stopped}
+            return Decision(going_on | service.chosen)
+        return service.decision(keep_running=True)
+
+    def _left(self, view: View, held: FloatArray) -> tuple[FloatArray, list[int]]:
+        """``(T,)`` what is left of the quotas, and the jobs beyond them, in the order in which they started."""
+        quota, jobs = self._own_quota(view), self._running.jobs
+        left, beyond = quota - held, np.zeros(len(jobs), dtype=np.bool_)
+        for t in np.flatnonzero(left < 0):
+            gpus, of = self._running.columns
+            places = np.flatnonzero(of == t)
+            within = first_that_fit(gpus[places], quota[t])
+            left[t] = quota[t] - gpus[places[within]].sum()
+            beyond[places[~within]] = True
+        return left, jobs[beyond].tolist() if self._reclaim else []
 
     def _start_within(
         self, service: Service, view: View, left: FloatArray, borrowers: list[int]
@@ -102,20 +116,21 @@ class Capacity:
         """Stop borrowers, the latest first, until a job fits; none where that does not help."""
         stopped: list[int] = []
         for other in reversed(borrowers):
-            if other not in service.chosen:
+            if other in service.stopped:
                 continue
-            service.put_back(other)
+            service.stop(other)
             stopped.append(other)
             if service.start(job):
                 break
         for other in reversed(stopped):
-            service.keep(other)  # who still fits beside it goes on
+            service.go_on(other)  # who still fits beside it
         return job in service.chosen
 
-    def _lend(self, service: Service, view: View) -> None:
-        """Lend idle GPUs to the tenant with the smallest part of its quota in use."""
+    def _lend(self, service: Service, view: View, held: FloatArray) -> None:
+        """Lend idle GPUs to the tenant with the smallest part of its quota in use; ``held``: by those that ran."""
         tenants, level = tenants_of(view), Levels(None).of
-        held = gpus_held(view, tenants, service.chosen)
+        held = held + gpus_held(view, tenants, service.chosen)
+        held -= gpus_held(view, tenants, service.stopped)
         lines = self._order.lines(view, lambda kind: kind[0])
         while lines and service.free.total_gpus >= 1:
             t = min(lines, key=lambda t: (level(float(held[t] / tenants.quota[t])), t))
@@ -125,3 +140,7 @@ class Capacity:
             lines[t].next(alike=is_started)
             if not lines[t]:
                 del lines[t]
+
+
+def _gpus_and_tenant(view: View, job: int) -> tuple[float, float]:
+    return view.workload.num_gpus_list[job], tenants_of(view).of.item(job)

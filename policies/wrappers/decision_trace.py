@@ -19,7 +19,7 @@ import numpy as np
 from policies.registry.registration import Wrapper, register
 from simulator.model.cluster import FloatArray
 from simulator.model.contract import Decision, Placement, Policy, View
-from simulator.model.feasibility import placements_of
+from simulator.model.feasibility import plan_after
 from simulator.model.fractional import SharedDuration, demanded_gpus
 from simulator.model.tolerances import SUMS
 from simulator.model.workload import ELASTIC
@@ -47,8 +47,7 @@ class DecisionTrace(Wrapper):
     def decide(self, view: View) -> Decision:
         """The policy's decision, and what was considered."""
         decision = self.policy.decide(view)
-        shares = placements_of(decision, view, self.name)
-        after = {**view.running, **shares} if decision.keep_running else shares
+        after = plan_after(decision, view, self.name)
         facts: dict[str, float | int | str | bool] = {
             "waiting": len(view.waiting),
             "started": sum(job not in view.running for job in after),

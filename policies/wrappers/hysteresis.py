@@ -36,7 +36,7 @@ from simulator.errors import InputError
 from simulator.model import tolerances
 from simulator.model.cluster import proportional_share
 from simulator.model.contract import FIXED, Decision, Placement, Policy, View
-from simulator.model.feasibility import fits, placements_of
+from simulator.model.feasibility import fits, plan_after
 from simulator.model.places import Places
 from simulator.model.ranks import less, ranked
 from simulator.model.workload import ELASTIC
@@ -85,9 +85,7 @@ class Hysteresis(Wrapper):
         least_s = self.threshold * getattr(view, "reconfiguration", 0.0)
         if not least_s or not view.running or decision.gpus_of is not None:
             return decision
-        plan = placements_of(decision, view, self.name)
-        if decision.keep_running:
-            plan = {**view.running, **plan}
+        plan = plan_after(decision, view, self.name)
         groups = groups_of(plan, view)
         if not any(g.stopped or g.moved for g in groups):
             return decision

@@ -18,7 +18,7 @@ from policies.registry.making import requirements_of
 from policies.registry.registration import Wrapper, register
 from simulator.errors import InputError
 from simulator.model.contract import Changes, Decision, Placement, Policy, View
-from simulator.model.feasibility import placements_of
+from simulator.model.feasibility import plan_after
 
 Shares = tuple[Placement, ...]
 
@@ -80,9 +80,7 @@ class QosPreemption(Wrapper):
             decision = self.policy.decide(now)
             if decision.gpus_of is not None:
                 return decision
-            plan = placements_of(decision, view, self.name)
-            if decision.keep_running:
-                plan = {**now.running, **plan}
+            plan = plan_after(decision, now, self.name)
             if now is view and all(job in plan for job in asking):
                 return decision
             after = _After(now, plan, self._on_one_node)

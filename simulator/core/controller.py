@@ -229,6 +229,8 @@ class Controller:
         name, log = simulation.policy_name, simulation.decisions
         plan.shares_of = shares_of = placements_of(decision, view, name)
         plan.keep_running = decision.keep_running
+        if decision.keep_running:
+            plan.stopped = decision.stopped
         if decision.info:
             log.info[len(log) - 1] = decision.info
         if decision.again_s is not None:
@@ -239,14 +241,14 @@ class Controller:
             plan.gpus_of = decision.gpus_of
         if decision.configuration_of:
             plan.configuration_of, plan.choose = decision.configuration_of, decision.choose
-        if simulation.check and (shares_of or not plan.keep_running):
+        if simulation.check and (shares_of or plan.stopped or not plan.keep_running):
             check_decision(shares_of, decision, view, name)
             if decision.gpus_of is not None:
-                check_gpus(shares_of, decision.gpus_of, self.gpus_of, plan.keep_running, view, name)
+                check_gpus(shares_of, decision, self.gpus_of, view, name)
         for check in simulation.hooks["check"]:
             check(self, plan)
         if simulation.server is not None:
-            plan.before = {job: self.running.get(job) for job in shares_of}
+            plan.before = {job: self.running.get(job) for job in (*shares_of, *plan.stopped)}
         return plan
 
     def carry_out(self, plan: Plan) -> None:
@@ -258,7 +260,7 @@ class Controller:
         """
         if plan.again_s is not None and plan.number == self.planned:
             self.clock.process(wake_up(self, self.guard, plan.number, plan.again_s))
-        if plan.number < self.applied or (plan.keep_running and not plan.shares_of):
+        if plan.number < self.applied or plan.changes_nothing:
             return
         is_undisturbed = plan.after == self.applied
         self.applied = plan.number
@@ -269,8 +271,11 @@ class Controller:
                 if job in self.active and not any(share.node in self.down for share in shares)
             }
         if is_undisturbed or not plan.keep_running:
-            self._apply(plan, plan.shares_of)
+            self._apply(plan, plan.shares_of, plan.stopped)
             return
+        for job in plan.stopped:
+            if self.running.get(job) == plan.before[job]:
+                self._apply(plan, (), (job,))
         for job in plan.shares_of:
             if self.running.get(job) == plan.before[job] and self._has_room(job, plan):
                 self._apply(plan, (job,))
@@ -285,15 +290,17 @@ class Controller:
             return False
         return all(room(self, job, plan) for room in self.simulation.hooks["has_room"])
 
-    def _apply(self, plan: Plan, jobs: Iterable[int]) -> None:
-        """Stop what changes of these jobs, then start it anew; what stays the same is not touched."""
+    def _apply(self, plan: Plan, jobs: Iterable[int], stopped: Iterable[int] = ()) -> None:
+        """Stop what changes of these jobs, and what is to wait, then start it anew; what stays the same is not touched."""
         simulation, running = self.simulation, self.running
         moved = [job for job in jobs if job in running and self._moves(job, plan)]
         for job in moved:
             self.stop(self.executions[job], "moved")
             simulation.reconfigurations[job] += 1
         if not plan.keep_running:
-            for job in [job for job in running if job not in plan.shares_of]:
+            stopped = [job for job in running if job not in plan.shares_of]
+        for job in stopped:
+            if job in running:
                 self.stop(self.executions[job], "preempted")
                 simulation.preemptions[job] += 1
         for job in jobs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -20,7 +20,7 @@ class Plan:
     number : plans of a controller are numbered in the order in which they are made.
     after : number of the last plan that had been carried out when this one was made.
     shares_of : placements by job, in the order of the decision.
-    keep_running : jobs that are not named go on as they are.
+    keep_running : jobs that are not named go on as they are, but for those that are ``stopped``.
     before : placements of the named jobs at that time; None: the job waited.
     again_s : seconds after which the controller decides again; None: no wake-up.
     cpu_s : CPU seconds of the decision, where they are measured.
@@ -32,6 +32,7 @@ class Plan:
 
     shares_of: Mapping[int, tuple[Placement, ...]] = NOTHING
     keep_running: bool = True
+    stopped: Collection[int] = ()
     before: Mapping[int, tuple[Placement, ...] | None] = NOTHING
     again_s: float | None = None
     cpu_s: float = 0.0
@@ -42,3 +43,8 @@ class Plan:
 
     def __init__(self, number: int, after: int) -> None:
         self.number, self.after = number, after
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether all goes on as it is."""
+        return self.keep_running and not self.shares_of and not self.stopped

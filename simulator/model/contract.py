@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, Protocol
@@ -45,8 +45,9 @@ class Decision:
     ----------
     placements : shares of nodes, as a list of them, or for each job a tuple of its own. An active job
         without one waits; one that ran is preempted.
-    keep_running : the placements are changes only: every running job that is not named goes on
-        as it is. This is all that a policy without preemption needs, and it is cheap.
+    keep_running : the placements are changes only: every running job that is neither named nor ``stopped`` goes
+        on as it is. This is all that a policy without preemption needs, and it is cheap.
+    stopped : with ``keep_running``, jobs that run and are preempted, in the order in which they queue again.
     info : facts about the decision for the record (solver, objective, bound, gap, ..), scalars.
     relaxed : shares may be fractions of a GPU that nobody names: a bound, which no cluster can carry out.
     gpus_of : where shares are parts of GPUs: which GPUs of its node each placed job uses, by number
@@ -64,6 +65,7 @@ class Decision:
 
     placements: Sequence[Placement] | Mapping[int, tuple[Placement, ...]] = ()
     keep_running: bool = False
+    stopped: Collection[int] = ()
     info: Mapping[str, float | int | str | bool] = field(default_factory=dict)
     relaxed: bool = False
     gpus_of: Mapping[int, tuple[int, ...]] | None = None

@@ -70,6 +70,16 @@ def placements_of(decision: object, view: View, policy: str) -> dict[int, tuple[
         raise _Where(policy, view).error(what) from error
 
 
+def plan_after(decision: Decision, view: View, policy: str) -> dict[int, tuple[Placement, ...]]:
+    """Placements by job of all that runs after a decision; see `placements_of`."""
+    plan = placements_of(decision, view, policy)
+    if decision.keep_running:
+        plan = {**view.running, **plan}
+        for job in decision.stopped:
+            plan.pop(job, None)
+    return plan
+
+
 def _check_info(info: object, where: _Where) -> None:
     if not isinstance(info, Mapping):
         raise where.error(f"has {type(info).__name__} as info, expected a mapping")
@@ -113,9 +123,13 @@ def check_decision(
     InfeasibleDecision
         One line with policy, time, node and resource.
     """
-    if _starts_that_fit(shares_of, view):
+    stopped = {*decision.stopped} if decision.keep_running else set()
+    if not stopped and _starts_that_fit(shares_of, view):
         return
     where = _Where(policy, view)
+    for job in stopped:
+        if job not in view.running or job in shares_of:
+            raise where.error(f"stops job {job}, expected one that runs and is given nothing")
     uses: dict[int, _Use] = {}
     active, running = view.active, view.running
     keep_running = decision.keep_running
@@ -135,7 +149,7 @@ def check_decision(
         if _is_unlimited(view.cluster.node_types[int(use[0])]):
             continue  # a pool: thousands of shares, and no limit that they could exceed
         for job, placement in view.shares[node].items():
-            goes_on = keep_running and job not in shares_of
+            goes_on = keep_running and job not in shares_of and job not in stopped
             if goes_on or job in same:
                 _add(uses, placement, view.cluster, where, fractional)
     for node, use in uses.items():
@@ -306,9 +320,8 @@ class _Where(NamedTuple):
 
 def check_gpus(
     shares_of: Mapping[int, tuple[Placement, ...]],
-    gpus_of: Mapping[int, tuple[int, ...]],
+    decision: Decision,
     held: Mapping[int, tuple[int, ...]],
-    keep_running: bool,
     view: View,
     policy: str,
 ) -> None:
@@ -316,7 +329,7 @@ def check_gpus(
 
     Parameters
     ----------
-    gpus_of : `Decision.gpus_of`.
+    decision : one that names GPUs.
     held : GPUs of the jobs that run, by job, from the decisions that placed them.
 
     Raises
@@ -326,8 +339,9 @@ def check_gpus(
     """
     where = _Where(policy, view)
     parts: dict[tuple[int, int], float] = {}
-    others = view.running if keep_running else {}
-    everything = {**{j: s for j, s in others.items() if j not in shares_of}, **shares_of}
+    gpus_of = decision.gpus_of or {}
+    others = view.running if decision.keep_running else {}
+    everything = {j: s for j, s in others.items() if j not in decision.stopped} | {**shares_of}
     touched = {share.node for shares in shares_of.values() for share in shares}
     for job, shares in everything.items():
         if not touched & {share.node for share in shares}:

@@ -163,6 +163,6 @@ def _staying(controller: Controller, plan: Plan) -> dict[int, None]:
     for job, execution in controller.executions.items():
         own, shares = execution.gpus_of, plan.shares_of.get(job)
         same = shares == execution.shares and plan.gpus_of.get(job, own) == own
-        if same or (plan.keep_running and shares is None):
+        if same or (plan.keep_running and shares is None and job not in plan.stopped):
             stays[job] = None
     return stays
