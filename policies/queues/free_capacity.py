@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from policies.queues.free_gpus import FreeGpus
+from policies.queues.free_gpus import FreeGpus, Nodes
+from policies.queues.unread import Unread
 from simulator import FIXED, Placement, View
 from simulator.errors import InputError
-from simulator.model.contract import Changes
 from simulator.model.feasibility import fits
 from simulator.model.places import Places
 from simulator.model.tolerances import CAPACITY
@@ -47,8 +47,7 @@ class FreeCapacity:
         self._places = Places(view.rows, cluster) if view.workload.has_places else None
         self.by_node = bool(self._beside) or self._places is not None
         self._type_of = cluster.node_type_of
-        self._changes: Changes | None = None
-        self._mark = -1
+        self._unread = Unread()
         self._taken: list[int] = []
         if empty:
             self._read_all(view, empty)
@@ -57,9 +56,7 @@ class FreeCapacity:
 
     def refresh(self, view: View) -> None:
         """Bring it up to what is free now."""
-        changes = view.node_changes
-        changed, self._mark = changes.since(self._mark if changes is self._changes else -1)
-        self._changes = changes
+        changed = self._unread.of(view.node_changes)
         if changed is None:
             self._read_all(view, empty=False)
             return
@@ -122,6 +119,10 @@ class FreeCapacity:
         racks = places.racks(self._free.now if nodes is None else nodes)
         in_rack = (self._placed(job, gpus, rack) for rack in sorted(racks, key=self.gpus_on))
         return next(filter(None, in_rack), ())
+
+    def emptiest(self, gpus: int) -> Nodes:
+        """So many GPUs on the emptiest nodes, whatever else a job asks for; empty where there are too few."""
+        return self._free.emptiest(gpus)
 
     def _placed(self, job: int, gpus: int, nodes: Sequence[int] | None) -> tuple[Placement, ...]:
         """Shares of a job on these nodes, wherever its rack is."""

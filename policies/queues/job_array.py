@@ -70,7 +70,7 @@ def _without(array: np.ndarray[Any, Any], place: int) -> np.ndarray[Any, Any]:
     return np.concatenate((array[..., :place], array[..., place + 1 :]), axis=-1)
 
 
-def first_that_fit(amounts: FloatArray, left: float) -> npt.NDArray[np.bool_]:
+def first_that_fit(amounts: FloatArray | IntArray, left: float) -> npt.NDArray[np.bool_]:
     """``(n,)`` which fit in what is left, one after the other; those that do not are passed by.
 
     As many passes as there are different amounts do it at the most, since after each the largest no longer fit.

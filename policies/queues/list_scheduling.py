@@ -21,11 +21,11 @@ import numpy as np
 
 from policies.queues.selection import NONE, choose_configuration, selection_price_per_hour
 from policies.queues.serving import serve
+from policies.queues.unread import Unread
 from policies.queues.waiting import Order
 from policies.registry.registration import register
 from simulator import FIXED, NO_CHANGE, Decision, Placement, View
 from simulator.model.cluster import FloatArray, IntArray
-from simulator.model.contract import Changes
 from simulator.model.placement import in_proportion
 from simulator.model.tolerances import INSTANT_S
 
@@ -34,8 +34,7 @@ class EmptyNodes:
     """The nodes of a controller on which nothing runs, lowest index first."""
 
     def __init__(self) -> None:
-        self._changes: Changes | None = None
-        self._mark = 0
+        self._unread = Unread()
         self._heaps: dict[int, list[int]] = {}
         self._empty: set[int] = set()
         self._taken: list[int] = []
@@ -45,8 +44,7 @@ class EmptyNodes:
 
     def refresh(self, view: View) -> None:
         """Bring the heaps up to what is empty now."""
-        changes = view.node_changes
-        changed, mark = changes.since(self._mark if changes is self._changes else -1)
+        changed = self._unread.of(view.node_changes)
         if changed is None:
             self._heaps, self._empty = {}, set()
             changed = view.nodes.tolist()
@@ -60,7 +58,6 @@ class EmptyNodes:
                     empty.add(node)
                     kind = FIXED if fixed is None else fixed[node]
                     heappush(self._heaps.setdefault(kind, []), node)
-        self._changes, self._mark = changes, mark
         self._taken.clear()
 
     def types(self) -> set[int]:

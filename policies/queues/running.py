@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from heapq import merge
 from itertools import islice
 from typing import cast
 
 from policies.queues.job_array import JobArray
+from policies.queues.unread import Unread
 from simulator import Placement, View
-from simulator.model.contract import Changes
 from simulator.model.tolerances import INSTANT_S
 
 OVERDUE_S = 4 * INSTANT_S
@@ -26,7 +26,8 @@ class RunningJobs:
     Attributes
     ----------
     held : by job, where it runs.
-    began, over : the same of the jobs that started, and that stopped, since the refresh before.
+    began, over : the same of the jobs that started, in this order, and that stopped, since the refresh before.
+    number : by job, the later they started the higher.
     is_anew : whether all began, as changes are forgotten.
     """
 
@@ -34,34 +35,44 @@ class RunningJobs:
         self.held: dict[int, Shares] = {}
         self.began: dict[int, Shares] = {}
         self.over: dict[int, Shares] = {}
+        self.number: dict[int, int] = {}
         self.is_anew = True
         self._on: dict[int, set[int]] = {}
-        self._changes: Changes | None = None
-        self._mark = 0
+        self._started = 0
+        self._unread = Unread()
 
     def refresh(self, view: View) -> None:
         """Bring it up to what runs now."""
-        changes, held, on = view.node_changes, self.held, self._on
-        nodes, self._mark = changes.since(self._mark if changes is self._changes else -1)
-        self._changes, self.began, self.over, self.is_anew = changes, {}, {}, nodes is None
-        if nodes is None:
-            held.clear()
-            on.clear()
-            jobs = [*view.running]
-        else:
-            jobs = [j for n in nodes for j in (*on.get(n, ()), *view.shares[n])]
-        for job in dict.fromkeys(jobs):
-            before, now = held.get(job), view.running.get(job)
+        nodes = self._unread.of(view.node_changes)
+        self.is_anew = nodes is None or not self._look_at(view, nodes)
+        if self.is_anew:
+            for kept in (self.held, self.number, self._on):
+                kept.clear()
+            self.over, self.began = {}, {**view.running}
+        for job, shares in self.began.items():
+            self.held[job] = shares
+            self.number[job] = self._started
+            self._started += 1
+            for share in shares:
+                self._on.setdefault(share.node, set()).add(job)
+
+    def _look_at(self, view: View, nodes: Iterable[int]) -> bool:
+        """Look at nodes for who began and stopped; False where one of them is not the last to start, as it exchanged a node."""
+        running, held, on = view.running, self.held, self._on
+        self.over, began = {}, 0
+        for job in dict.fromkeys(j for n in nodes for j in (*on.get(n, ()), *view.shares[n])):
+            before, now = held.get(job), running.get(job)
             if before is now:  # each start has shares of its own
                 continue
             if before is not None:
                 self.over[job] = held.pop(job)
+                del self.number[job]
                 for share in before:
                     on[share.node].discard(job)
-            if now is not None:
-                self.began[job] = held[job] = now
-                for share in now:
-                    on.setdefault(share.node, set()).add(job)
+            began += now is not None
+        last = [*islice(reversed(cast("dict[int, Shares]", running)), began)]
+        self.began = {job: running[job] for job in reversed(last)}
+        return all(held.get(job) is not shares for job, shares in self.began.items())
 
 
 class RunningArray(JobArray):
@@ -72,12 +83,7 @@ class RunningArray(JobArray):
         if running.is_anew:
             self.clear()
         self.leave_out([*running.over])
-        in_order = cast("dict[int, Shares]", view.running)
-        new = [*islice(reversed(in_order), len(running.began))][::-1]
-        if running.began.keys() != {*new}:  # one that runs on has exchanged a node
-            self.clear()
-            new = [*view.running]
-        self.append(view, new)
+        self.append(view, [*running.began])
 
 
 class ExpectedEnds:

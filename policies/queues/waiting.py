@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from policies.queues.free_capacity import FreeCapacity, free_now
 from policies.queues.job_array import JobArray, Numbers, no_numbers
+from policies.queues.unread import Unread
 from simulator import View
 from simulator.model.cluster import IntArray
-from simulator.model.contract import Changes
 from simulator.model.ranks import Levels, ranked, ranks
 
 SPARE = 1024
@@ -81,9 +81,8 @@ class Order:
         self.by = by
         self._within = within
         self._kind_of = kind_of
-        self._changes: Changes | None = None
+        self._unread = Unread()
         self._view: View | None = None
-        self._mark = 0
         self._joined = 0
         self._heaps: dict[Hashable, list[Entry]] = {}
         self._place: dict[int, Place] = {}
@@ -132,8 +131,7 @@ class Order:
         if view is self._view:
             return
         self._view = view
-        changes = view.queue_changes
-        joined, mark = changes.since(self._mark if changes is self._changes else -1)
+        joined = self._unread.of(view.queue_changes)
         if joined is None:
             self._heaps, self._place, self._joined = {}, {}, 0
             joined = list(view.waiting)
@@ -143,7 +141,6 @@ class Order:
                     self._place[entry[1]] = entry[0]  # it was not started after all
                     heappush(self._heaps.setdefault(kind, []), entry)
         self._popped.clear()
-        self._changes, self._mark = changes, mark
         if not joined:
             return
         if len(self._levels) > 2 * len(self._place) + SPARE:
@@ -280,14 +277,11 @@ class WaitingArray(JobArray):
         self.taken: Iterable[int] = ()
         self.new: Sequence[int] = ()
         self.is_anew = True
-        self._changes: Changes | None = None
-        self._mark = 0
+        self._unread = Unread()
 
     def refresh(self, view: View) -> IntArray:
         """``(n,)`` the jobs that wait now, the longest in the queue first."""
-        changes, waiting = view.queue_changes, view.waiting
-        joined, self._mark = changes.since(self._mark if changes is self._changes else -1)
-        self._changes = changes
+        waiting, joined = view.waiting, self._unread.of(view.queue_changes)
         new = [*dict.fromkeys(job for job in joined or () if job in waiting)]
         self.leave_out([*new, *(job for job in self.taken if job not in waiting)])
         repeated = joined is None or len(joined) > len(new)
