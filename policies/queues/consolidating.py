@@ -11,12 +11,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
-from policies.queues.free_capacity import FreeCapacity
+from policies.queues.free_capacity import FreeCapacity, free_now
 from policies.queues.serving import serve
+from policies.queues.waiting import Order
 from policies.registry.registration import register
 from simulator.arguments import one_of
 from simulator.errors import InputError
 from simulator.files.bundled import read_table
+from simulator.model.cluster import IntArray
 from simulator.model.contract import LEAST_AGAIN_S, NO_CHANGE, Decision, Placement, View
 from simulator.model.tolerances import INSTANT_S
 
@@ -62,41 +64,36 @@ class Consolidating:
         self._waits = [math.inf if wait < 0 else wait for wait in (wait_node_s, wait_rack_s)]
         self._who, self._above = who, above
         self._since: dict[int, float] = {}
+        self._order = Order()
+        self._free: FreeCapacity | None = None
+        self._nodes: IntArray | None = None
+        self._racks: list[list[int]] = []
 
     def decide(self, view: View) -> Decision:
         """Start what fits in a place that is good enough by now."""
         if not view.waiting or view.free_gpus_total < 1:
             return NO_CHANGE
         self._since = {job: t for job, t in self._since.items() if job in view.waiting}
-        racks = self._racks(view)
+        if self._nodes is not view.nodes:
+            self._nodes, self._racks = view.nodes, _racks(view)
         again_s = math.inf
 
         def place(free: FreeCapacity, job: int) -> Sequence[Placement] | None:
             nonlocal again_s
             if view.workload.num_gpus[job] > free.total_gpus:
-                return None
-            shares = self._place(view, free, racks, job)
+                return ()
+            shares = self._place(view, free, job)
             if not shares:
                 again_s = min(again_s, self._next_s(view, job))
             return shares or None  # others of its demand may have waited longer
 
-        free = FreeCapacity(view, last_first=True)
-        decision = serve(view, view.waiting, free=free, place=place)
+        self._free = free_now(view, self._free, last_first=True)
+        decision = serve(view, self._order, free=self._free, place=place)
         if again_s == math.inf:
             return decision
         return replace(decision, again_s=max(LEAST_AGAIN_S, again_s))
 
-    def _racks(self, view: View) -> list[list[int]]:
-        if not hasattr(view, "network"):
-            return [view.nodes.tolist()]
-        of: dict[int, list[int]] = {}
-        for node in view.nodes.tolist():
-            of.setdefault(int(view.network.rack_of[node]), []).append(node)
-        return list(of.values())
-
-    def _place(
-        self, view: View, capacity: FreeCapacity, racks: list[list[int]], job: int
-    ) -> Sequence[Placement]:
+    def _place(self, view: View, capacity: FreeCapacity, job: int) -> Sequence[Placement]:
         """On the best place that the job may have now; empty where it has to wait."""
         shares = capacity.place(job)
         if len(shares) < 2:
@@ -107,13 +104,13 @@ class Consolidating:
         )
         if self._can_be_together(view, job) and waited_s < self._waits[0]:
             return ()
-        for rack in sorted(racks, key=capacity.gpus_on):
+        if len(self._racks) == 1:
+            return shares
+        for rack in sorted(self._racks, key=capacity.gpus_on):
             together = capacity.place(job, nodes=rack)
             if together:
                 return together
-        return (
-            shares if waited_s >= self._waits[1] or not self._fits_a_rack(view, racks, job) else ()
-        )
+        return shares if waited_s >= self._waits[1] or not self._fits_a_rack(view, job) else ()
 
     def _waits_for_place(self, view: View, job: int) -> bool:
         if self._who == "sensitive":
@@ -127,8 +124,8 @@ class Consolidating:
         on_one = asks.num_gpus[job] <= view.cluster.max_gpus_per_node
         return bool(on_one and asks.num_nodes[job] <= 1)
 
-    def _fits_a_rack(self, view: View, racks: list[list[int]], job: int) -> bool:
-        most = max(sum(view.cluster.type_of[n].gpus for n in rack) for rack in racks)
+    def _fits_a_rack(self, view: View, job: int) -> bool:
+        most = max(sum(view.cluster.type_of[n].gpus for n in rack) for rack in self._racks)
         return bool(view.workload.num_gpus[job] <= most)
 
     def _next_s(self, view: View, job: int) -> float:
@@ -141,6 +138,16 @@ class Consolidating:
         waits = (node_s, max(node_s, rack_s)) if together else (rack_s,)
         left = [since_s + wait - view.now_s for wait in waits]
         return min((s for s in left if s > INSTANT_S), default=math.inf)
+
+
+def _racks(view: View) -> list[list[int]]:
+    """The nodes by rack."""
+    if not hasattr(view, "network"):
+        return [view.nodes.tolist()]
+    of: dict[int, list[int]] = {}
+    for node in view.nodes.tolist():
+        of.setdefault(int(view.network.rack_of[node]), []).append(node)
+    return list(of.values())
 
 
 @cache

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from policies.queues.free_capacity import FreeCapacity
+import numpy as np
+
+from policies.queues.free_capacity import FreeCapacity, free_now
 from policies.queues.serving import Service
-from policies.queues.waiting import Order
+from policies.queues.waiting import NOBODY, Order
 from policies.registry.registration import register
-from simulator.model.contract import NO_CHANGE, Decision, View
+from simulator.model.contract import NO_CHANGE, Decision, Placement, View
 
 
 @register("fifo-with-notice", requires=("servers", "fixed-demand"), places=True)
@@ -21,16 +23,17 @@ class FirstComeWithNotice:
 
     def __init__(self) -> None:
         self._order = Order()
+        self._free: FreeCapacity | None = None
 
     def decide(self, view: View) -> Decision:
         """Move first, then start."""
-        going = self._going(view)
-        stay = [n for n in view.nodes.tolist() if n not in going]
-        if view.free_gpus_total < 1 or not stay:
+        if view.free_gpus_total < 1:
             return NO_CHANGE
-        free = FreeCapacity(view, last_first=True)
-        service = Service(view, free, lambda free, job: free.place(job, nodes=stay))
-        for job, shares in view.running.items():
+        going = self._going(view)
+        self._free = free = free_now(view, self._free, last_first=True)
+        free.add(Placement(NOBODY, n, view.free_gpus.item(n)) for n in going)
+        service = Service(view, free)
+        for job, shares in view.running.items() if going else ():
             if any(p.node in going for p in shares):
                 service.start(job)
         service.fill(self._order.line(view))
@@ -39,5 +42,4 @@ class FirstComeWithNotice:
     def _going(self, view: View) -> set[int]:
         if not hasattr(view, "faults"):
             return set()
-        leaving_s = view.faults.leaving_s
-        return {n for n in view.nodes.tolist() if leaving_s[n] < float("inf")}
+        return {*view.nodes[np.isfinite(view.faults.leaving_s[view.nodes])].tolist()}

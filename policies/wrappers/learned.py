@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from policies.queues.free_capacity import FreeCapacity
+from policies.queues.free_capacity import FreeCapacity, free_now
 from policies.queues.waiting import WaitingArray, alike
 from policies.registry.registration import register
 from simulator import NO_CHANGE, Decision, InputError, Placement, View, Workload
@@ -91,6 +91,7 @@ class LinearScore:
             )
         self._weight_of = dict(zip(FEATURES, numbers, strict=True))
         self._waiting = WaitingArray()
+        self._free: FreeCapacity | None = None
         self._workload: Workload | None = None
 
     def decide(self, view: View) -> Decision:
@@ -106,7 +107,7 @@ class LinearScore:
         jobs = self._waiting.refresh(view)
         score = self._score(view, jobs)
         within = EQUAL * sum(map(abs, self._weight_of.values()))  # features are at most 1
-        capacity = FreeCapacity(view)
+        self._free = capacity = free_now(view, self._free)
         placements: list[Placement] = []
         while capacity.total_gpus >= 1 and score.max() > -math.inf:
             best = _best(score, within)

@@ -53,6 +53,35 @@ def test_what_stops_leaves_its_cpus_to_what_starts():
     assert math.isnan(bound[0])
 
 
+def test_a_job_that_is_stopped_by_name_waits_and_the_others_go_on():
+    """At 5 s job 1 stops and job 3 takes its GPU for 3 s; jobs 0 and 2 do not notice. Job 1 then has 5 s left."""
+
+    def policy(view: View) -> Decision:
+        if view.now_s == 0:
+            return Decision([Placement(job, 0, 1) for job in range(3)])
+        if view.now_s == 5:
+            return Decision([Placement(3, 0, 1)], keep_running=True, stopped=[1])
+        return Decision([Placement(j, 0, 1) for j in view.waiting], keep_running=True)
+
+    result = run(fixed([0, 0, 0, 5], [10, 10, 20, 3]), nodes(3), policy)
+    assert result.completion_s.tolist() == [10, 13, 20, 8]
+    assert result.preemptions.tolist() == [0, 1, 0, 0]
+
+
+def test_jobs_are_stopped_in_the_order_that_is_given():
+    """They queue again in this order, and so start in it at 6 s, on one GPU each as far as there are any."""
+
+    def policy(view: View) -> Decision:
+        if view.now_s == 0:
+            return Decision([Placement(job, 0, 1) for job in range(2)])
+        if view.now_s == 5:
+            return Decision([Placement(2, 0, 2)], keep_running=True, stopped=[1, 0])
+        return Decision([Placement(next(iter(view.waiting)), 0, 1)], keep_running=True)
+
+    result = run(fixed([0, 0, 5], [10, 10, 1], [1, 1, 2]), nodes(2), policy)
+    assert result.completion_s.tolist() == [16, 11, 6]
+
+
 def test_a_change_that_overdraws_a_node_is_refused():
     policy = at_5(Decision([Placement(1, 0, 1, cpus=2)], keep_running=True))
     with pytest.raises(InfeasibleDecision, match="policy policy at 5 s: node 0: 4 CPUs used of 2"):

@@ -302,3 +302,18 @@ def test_parts_that_others_hold_already_are_not_given_again():
 
     with pytest.raises(InfeasibleDecision, match=r"at 1 s: node 0: GPU 2 is given away 1\.2 times"):
         run(sharing(0, 1), nodes(4), mine)
+
+
+@pytest.mark.parametrize("stopped", [[1], [2]])
+def test_only_a_job_that_runs_and_is_given_nothing_is_stopped(stopped):
+    """At 1 s job 1 comes; job 2 is not there yet, and job 0 runs."""
+
+    def mine(view: View) -> Decision:
+        if view.now_s == 0:
+            return Decision([Placement(0, 0, 1)])
+        return Decision([Placement(1, 0, 1)], keep_running=True, stopped=stopped)
+
+    with pytest.raises(
+        InfeasibleDecision, match=f"policy mine at 1 s: stops job {stopped[0]}, exp"
+    ):
+        run(fixed([0, 1, 7], [9, 9, 9]), nodes(4), mine)

@@ -1,6 +1,6 @@
 """Indexes of nodes and of the queue decide as a search through all of them would."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from heapq import heapify, heappush
 from typing import Any
 
@@ -17,6 +17,7 @@ from policies.queues.waiting import WaitingArray
 from policies.wrappers.learned import features
 from simulator import NO_CHANGE, Cluster, Decision, NodeType, Placement, ServerSpec, View, Workload
 from simulator.core import simulation as core
+from simulator.features.tenants import tenants_of
 from simulator.laws import Exponential
 from simulator.model.contract import Changes
 from simulator.model.ranks import ranks
@@ -228,6 +229,41 @@ class Counted(Mapping[int, None]):
         return self._jobs[job]
 
 
+class CountedSequence(Sequence[Any]):
+    """Things of nodes, of which those are counted that are looked at."""
+
+    def __init__(self, things: Sequence[Any], looks: list[int]) -> None:
+        self._things, self._looks = things, looks
+
+    def __len__(self) -> int:
+        return len(self._things)
+
+    def __getitem__(self, node: Any) -> Any:
+        self._looks[0] += 1
+        return self._things[node]
+
+
+class CountedNodes(np.ndarray):
+    """Nodes, which are counted where they are looked at one by one."""
+
+    looks: list[int]
+
+    def tolist(self) -> list[int]:
+        self.looks[0] += len(self)
+        return super().tolist()
+
+    __iter__ = None
+
+
+class CountedRunning(Counted):
+    """Running jobs, of which those are counted that are looked at one after the other."""
+
+    def __reversed__(self):
+        for job in reversed(self._jobs):
+            self._looks[0] += 1
+            yield job
+
+
 class Enough(Exception):
     """The run has lasted long enough."""
 
@@ -269,7 +305,7 @@ def looks_after_the_first(name: str, waiting: int, monkeypatch: Any) -> float:
 @pytest.mark.parametrize(
     "name",
     [
-        "capacity", "consolidating", "deadline-first", "drf", "fair-share", "fifo-backfill", "fifo-with-notice", "linear-score",
+        "capacity", "conservative-backfill", "consolidating", "deadline-first", "easy-backfill", "drf", "fair-share", "fifo-backfill", "fifo-with-notice", "linear-score",
         "max-min-fairness", "sjf", "srpt", "tiresias",
     ],
 )  # fmt: skip
@@ -277,3 +313,53 @@ def test_a_decision_looks_at_as_many_jobs_however_many_wait(name, monkeypatch):
     few, many = (looks_after_the_first(name, waiting, monkeypatch) for waiting in (100, 1000))
     assert many < 1.5 * few + 1
     assert many < 5
+
+
+def looks_at_nodes(name: str, count: int) -> float:
+    """Nodes and running jobs looked at in a decision after the second, in the mean, where all nodes are in use."""
+    rng = np.random.default_rng(3)
+    first, looks, decisions = 2 * count + 40, [0], [0]
+    counted: dict[int, CountedNodes] = {}
+    base, *options = name.split(":")
+    policy = make_policy(base, **dict(option.split("=") for option in options))
+
+    def decide(view: View) -> Decision:
+        if view.now_s > 40:
+            raise Enough
+        nodes = counted.setdefault(id(view.nodes), view.nodes.view(CountedNodes))
+        nodes.looks = looks
+        decision = policy.decide(
+            view.showing(
+                nodes=nodes,
+                shares=CountedSequence(view.shares, looks),
+                running=CountedRunning(view.running, looks),
+            )
+        )
+        looks[0], decisions[0] = looks[0] * (decisions[0] > 1), decisions[0] + 1
+        return decision
+
+    submit_s = np.concatenate([np.zeros(first), np.arange(1.0, 41.0)])
+    jobs = fixed(
+        submit_s, rng.exponential(2.0 * count, first + 40), rng.choice([1, 1, 2, 4], first + 40),
+        due_s=submit_s + 1000, weight_per_s=rng.uniform(1, 2, first + 40), priority=rng.integers(0, 5, first + 40) + 0.0,
+        vc=rng.choice(["a", "b"], first + 40).tolist(),
+    )  # fmt: skip
+    quotas = tenants_of(jobs, quota={"a": 1.0 * count, "b": 3.0 * count}, borrowing=True)
+    with pytest.raises(Enough):
+        run(jobs, nodes(4, count), decide, quotas)
+    assert decisions[0] > 40
+    return looks[0] / decisions[0]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "capacity", "conservative-backfill", "conservative-backfill:order=multifactor", "consolidating", "drf",
+        "easy-backfill", "easy-backfill:order=multifactor", "easy-backfill:order=sjf", "edf-backfill", "fair-share",
+        "fifo-backfill", "fifo-strict", "fifo-with-notice", "linear-score", "priority", "sjf", "tiresias", "weight-priority",
+    ],
+)  # fmt: skip
+def test_a_decision_looks_at_as_many_nodes_and_running_jobs_however_many_there_are(name):
+    few, many = looks_at_nodes(name, 10), looks_at_nodes(name, 100)
+    assert many < 1.5 * few + 4
+    assert many < 40
