@@ -30,6 +30,7 @@ from experiments.commands import (
     sweep,
     theory,
     validate,
+    when,
 )
 from experiments.commands.options import in_words
 from experiments.threads import ONE_THREAD, quiet_numbers
@@ -51,7 +52,7 @@ app = typer.Typer(
 PANELS: dict[str, tuple[Callable[..., None] | tuple[str, typer.Typer], ...]] = {
     "Simulate": (run.run, compare.compare, ("sweep", sweep.app), reproduce.reproduce),
     "Look": (("show", show.app), policies.policies),
-    "Ask": (validate.validate, questions.size, questions.whatif),
+    "Ask": (validate.validate, questions.size, questions.whatif, when.when),
     "Compare with others": (("bench", bench.app),),
     "Calculate": (("theory", theory.app), compare.bound),
     "Begin and teach": (
@@ -74,6 +75,7 @@ WITH_PROGRESS = (
     "size",
     "whatif",
     "validate",
+    "when",
     "sweep",
     "reproduce",
     "classroom",
