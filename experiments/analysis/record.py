@@ -161,7 +161,7 @@ def _clock(record: Recorded) -> Iterator[str]:
 
 
 def _rules(record: Recorded, queue: Queue, asked_s: FloatArray) -> Iterator[str]:
-    """What the starts look like that no number of GPUs explains."""
+    """Signs of rules in the starts that no number of GPUs explains."""
     if rule := day_rule(record, asked_s):
         did = "ran" if np.isnan(asked_s).all() else "asked"
         yield (

@@ -31,7 +31,7 @@ MOST_NAMES, FEW_JOBS = 50, 20
 
 @dataclass(frozen=True)
 class Queue:
-    """What was free, and what waited, between the instants of a log at which something changed.
+    """GPUs that were free, and jobs that waited, between the instants of a log at which something changed.
 
     Attributes
     ----------

@@ -77,7 +77,7 @@ class Comparison:
 
     @property
     def ends(self) -> str:
-        """What the ends of its estimates are: a 95 % interval, or of jobs of a file a range on redrawn traces."""
+        """Name of the ends of its estimates: a 95 % interval, or of jobs of a file a range on redrawn traces."""
         return RANGE if is_of_file(self.runs) else INTERVAL
 
     @property

@@ -154,7 +154,7 @@ def _gpus(conf: Path, row: Row) -> tuple[int, str]:
 
 
 def _left_of_partition(row: Row) -> Row:
-    """What is not used of a partition; nothing of one that only names its nodes."""
+    """Settings of a partition that are not used; nothing of one that only names its nodes."""
     used = ("nodes", "default") if "nodes" in row else ()
     left = {key: value for key, value in row.items() if key not in used}
     return left if "partitionname" in row and (len(left) > 1 or "nodes" not in row) else {}

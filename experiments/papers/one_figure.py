@@ -201,7 +201,7 @@ class _Made:
         return self._store.table(key, name)
 
     def note(self) -> str:
-        """What was changed, for the texts of the figure; raises InputError where none of its runs has a key."""
+        """The change, for the texts of the figure; raises InputError where none of its runs has a key."""
         for change in self._changes:
             if not change.before:
                 change.expect_known(self._asked, "the figure")

@@ -60,7 +60,7 @@ class Answer:
 
     @property
     def reason(self) -> str:
-        """What holds the job when it is submitted, a clause."""
+        """The reason that holds the job when it is submitted, a clause."""
         free, gpus = self.state["free"], self.request.gpus
         waiting, before = int(self.state["waiting"]), _jobs(int(self.state["waiting"]))
         if free < gpus:

@@ -20,7 +20,7 @@ MONDAY_S = 4 * DAY_S
 
 
 class Request(NamedTuple):
-    """What a job asks for.
+    """The resources that a job asks for, and whose it is.
 
     Attributes
     ----------

@@ -172,7 +172,7 @@ class FreeCapacity:
 
 
 def free_now(view: View, kept: FreeCapacity | None, *, last_first: bool = False) -> FreeCapacity:
-    """What is free now: the kept one, brought up to it, or where there is none yet one that is to be kept."""
+    """The free capacity now: the kept one, brought up to it, or where there is none yet one that is to be kept."""
     if kept is None:
         return FreeCapacity(view, last_first=last_first)
     kept.refresh(view)

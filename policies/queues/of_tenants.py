@@ -41,7 +41,7 @@ def queue_of_tenants() -> Order:
 
 
 class HeldByTenants:
-    """What the running jobs of each tenant have asked for, kept from decision to decision.
+    """Demands of the running jobs of each tenant, kept from decision to decision.
 
     Parameters
     ----------

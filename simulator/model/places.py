@@ -22,7 +22,7 @@ def types_of(text: str) -> frozenset[str]:
 
 
 def group_of(node_type: NodeType) -> str:
-    """How a job asks for the nodes of a type by their name, in small letters: "@NAME"."""
+    """The text by which a job asks for the nodes of a type, in small letters: "@NAME"."""
     return f"@{node_type.name.lower()}"
 
 

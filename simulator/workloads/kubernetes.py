@@ -232,7 +232,7 @@ def _of_pod(pod: Any, per: Callable[[str], float]) -> float | None:
 
 
 def _of_container(container: Any, per: Callable[[str], float]) -> float | None:
-    """What a container asks for, else its limit; None where it names neither."""
+    """The request of a container, else its limit; None where it names neither."""
     given: dict[str, Any] = {}
     for part in ("limits", "requests"):
         resources = at(container, f"resources.{part}")

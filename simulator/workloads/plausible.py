@@ -1,4 +1,4 @@
-"""What is not plausible in the rows of a log, for all formats of files of jobs: a line each, a count and the first row.
+"""Implausible rows of a log, for all formats of files of jobs: a line each, a count and the first row.
 
 Rows that stand there twice are read once; starts and ends of 0 are not known. All else is read as it is, and told.
 """

@@ -235,7 +235,7 @@ class Trace(Selected, Modelled, Redrawn):
         return 0.0 if dated else np.nan
 
     def offset_s(self, table: Table, origin_s: float) -> float:
-        """What clocks of the site show more than the times of the file, which are ``origin_s`` at their beginning."""
+        """Seconds that clocks of the site show more than the times of the file, which are ``origin_s`` at their beginning."""
         return 0.0
 
     def make(self, setting: Setting) -> Workload:
