@@ -37,6 +37,8 @@ FROZEN = ("job_id", "node", "node_type", "gpus", "start_s", "end_s")
 """Columns of a schedule that are frozen."""
 NO_RULES = {"workload", "cluster", "policy", "policy_label", "seed"}
 """Keys of a scenario that are no rules of the task."""
+LATER = ("outages", "calendar")
+"""Tables that there were not yet when tasks were frozen: no rules of a task that has none of them."""
 GOLDEN = "s"
 """Size of which a schedule is frozen, too."""
 
@@ -160,7 +162,8 @@ def made_of(scenario: Scenario, schedule: bool) -> dict[str, str]:
         workload.job_id, workload.submit_s, workload.num_gpus, workload.due_s, workload.weight_per_s,
         workload.num_nodes, workload.vc, times,
     ]  # fmt: skip
-    rules = first.model_dump(mode="json", exclude=NO_RULES)
+    none = {name for name in LATER if getattr(first, name) is None}
+    rules = first.model_dump(mode="json", exclude=NO_RULES | none)
     for table in rules.values():
         if isinstance(table, dict):
             table.pop("path", None)
