@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator, Sequence
 from itertools import count, product
 from pathlib import Path
 
@@ -354,9 +355,19 @@ def _qos(made: Imported, path: Path, preempt_type: str) -> None:
         made.set("policy_options", "qos-preemption.over", over, f"Preempt of {path}; work is kept")
         made.unused.remove(f"preempttype={preempt_type}")
         used.add("preempt")
+    used |= set(_jobs_of_users(made, path, rows))
     for column in header:
         if column not in used and any(row.get(column) for row in rows):
             made.unused.append(f"column {column} of {path}")
+
+
+def _jobs_of_users(made: Imported, path: Path, rows: Sequence[Row]) -> Iterator[str]:
+    """The limit of jobs that a user runs at once, where there is one QOS; the columns that were used."""
+    if len(rows) == 1 and (limit := rows[0].get("maxjobspu")):
+        because = f"MaxJobsPU of {path}"
+        made.set("tenants", "by", "user", because)
+        made.set("tenants", "max_jobs", _whole(path, "MaxJobsPU", limit), because)
+        yield "maxjobspu"
 
 
 def _by_name(path: Path, key: str, numbers: Row) -> str:

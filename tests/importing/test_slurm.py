@@ -6,6 +6,7 @@ import pytest
 
 from experiments.importing import from_slurm
 from simulator.errors import InputError
+from tests.errors import input_error
 
 NODE = "NodeName=gpu1 Gres=gpu:8\n"
 
@@ -509,6 +510,25 @@ def test_priorities_of_qos(made):
     found = made(NODE, QOS)
     assert "qos_priority" not in found.keys["policy_options"]
     assert found.unused[0] == f"Priority of {made.folder / 'qos.txt'} (PriorityWeightQOS is 0)"
+
+
+def test_jobs_that_a_user_runs_at_once(made):
+    """One QOS has a limit; of two, each would have its own, which a scenario cannot say."""
+    found = made(NODE, "Name|Priority|MaxJobsPU\nnormal|0|10\n")
+    because = f"MaxJobsPU of {made.folder / 'qos.txt'}"
+    assert found.keys["tenants"] == {"by": ("user", because), "max_jobs": (10, because)}
+    assert "column maxjobspu" not in " ".join(found.unused)
+    for text in (
+        "Name|Priority|MaxJobsPU\nnormal|0|10\nlow|0|10\n",
+        "Name|Priority|MaxJobsPU\nnormal|0|\n",
+    ):
+        assert "tenants" not in made(NODE, text).keys
+    assert (
+        f"column maxjobspu of {made.folder / 'qos.txt'}"
+        in made(NODE, "Name|Priority|MaxJobsPU\na|0|10\nb|0|10\n").unused
+    )
+    with input_error("MaxJobsPU has 'many', expected a whole number"):
+        made(NODE, "Name|Priority|MaxJobsPU\nnormal|0|many\n")
 
 
 def test_which_qos_stops_which(made):
