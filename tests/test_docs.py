@@ -18,6 +18,8 @@ from typing import Annotated, Any, get_args
 import pytest
 from pydantic import BaseModel, TypeAdapter
 
+from experiments.bench import task as bench_tasks
+from experiments.classroom import runs as classroom_runs
 from experiments.cli import main
 from experiments.scenario import keys_page
 from experiments.scenario import schema as scenario
@@ -47,7 +49,9 @@ NOT_HERE = {
 STAYS_OPEN = "schedlab notebook"
 """A command that runs until it is stopped."""
 ONCE = {"schedlab classroom": "classroom.md"}
-"""Commands that write to the checkout's results, where two at a time are refused: with the page on which they are run."""
+"""Commands that stand on several pages and take long: with the page on which they are run."""
+SHELL = re.compile(r"[|<>$;&]")
+"""What a command of the shell has, and one of ours alone does not."""
 
 
 RUNS_READ = ("schedlab run examples/hi", "schedlab run examples/backfill")
@@ -185,16 +189,26 @@ DOCUMENTED = [
 ]
 
 
+@pytest.fixture
+def fewer_runs(monkeypatch):
+    """A task of the benchmark and a page for a class, of fewer and shorter runs."""
+    own = bench_tasks.task_of("philly-v1")
+    size = own.sizes["s"].model_copy(update={"set": ["workload.num_jobs=40"], "seeds": 2})
+    fewer = own.model_copy(update={"sizes": {"s": size}})
+    monkeypatch.setattr(bench_tasks, "tasks", lambda: {"philly-v1": fewer})
+    monkeypatch.setattr(bench_tasks, "locked", dict)
+    for name, less in (("JOBS", 200), ("SEEDS", (1, 2)), ("RELAXATIONS", 0)):
+        monkeypatch.setattr(classroom_runs, name, {"quick": less, "paper": less})
+
+
 @pytest.mark.documented
+@pytest.mark.usefixtures("fewer_runs")
 @pytest.mark.parametrize("page", DOCUMENTED, ids=lambda page: page.name)
 def test_the_commands_of_a_page_run_in_order(page, tmp_path):
-    """As a reader would type them, in a folder with the examples, but for those that are run one by one.
-
-    Reproductions are kept in the checkout's results.
-    """
+    """As a reader would type them, in a folder with the examples, but for those that are run one by one."""
     folder = with_examples(tmp_path)
-    (ROOT / "results" / "quick").mkdir(exist_ok=True)
-    (folder / "results").symlink_to(ROOT / "results")
+    (folder / "results").mkdir()
+    (folder / "results" / "paper").symlink_to(ROOT / "results" / "paper")
     for name, text in re.findall(
         r"`([\w.]+\.toml)` is \w+ lines.*?```toml\n(.*?)```", page.read_text("utf-8"), re.S
     ):
@@ -205,6 +219,9 @@ def test_the_commands_of_a_page_run_in_order(page, tmp_path):
     for command in here:
         if command.startswith(STAYS_OPEN):
             _opens(command, folder, environment)
+        elif command.startswith("schedlab ") and not SHELL.search(command):
+            if command not in ALONE:
+                _carry_out(command, folder)
         elif command not in ALONE:
             ran = subprocess.run(
                 ["timeout", "1800", "bash", "-c", command], cwd=folder, env=environment,
