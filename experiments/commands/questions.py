@@ -110,6 +110,8 @@ def size(
             None if vary == "nodes" else nodes, None if vary == "gpus" else gpus,
         )  # fmt: skip
 
+    today = _today(source, nodes, given) if vary == "nodes" else None
+
     def answer(store: Store) -> Size:
         how: dict[str, Any] = {
             "share": share, "draws": draws, "workers": workers, "progress": True, "store": store,
@@ -122,7 +124,8 @@ def size(
             return policies_that_meet(scenarios, wanted, str(source), **how)
         key = VARIED[vary].key
         return best_size(
-            lambda number: asked(policies[0], f"{key}={number}"), wanted, str(source), vary=vary, **how
+            lambda number: asked(policies[0], f"{key}={number}"), wanted, str(source), vary=vary,
+            today=today, **how
         )  # fmt: skip
 
     def write(found: Size, folder: Path) -> str:
@@ -187,6 +190,19 @@ def whatif(
         return f"table      {folder / 'whatif.csv'}"
 
     _answered(out or Path("out") / f"whatif-{source.stem}", answer, write)
+
+
+def _today(source: Path, nodes: int | None, settings: list[str]) -> int | None:
+    """Nodes of the cluster as it is: those that are given, or the scenario's; None: not known."""
+    from experiments.scenario.options import set_key
+    from experiments.scenario.schema import read_keys
+
+    config: dict[str, Any] = read_keys(source) if source.suffix == ".toml" else {}
+    for setting in settings:
+        set_key(config, setting)
+    own = config.get("cluster")
+    found = nodes or (own.get("num_nodes") if isinstance(own, dict) else None)
+    return found if isinstance(found, int) else None
 
 
 def _answered(

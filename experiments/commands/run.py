@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from experiments.scenario.schema import Scenario
     from experiments.scenario.steps import Setup
     from simulator import Result
+    from simulator.model.recorded import Recorded
 
 LEAST_S, MOST_S = 0.5, 10.0
 """CPU seconds for the search of keys that change nothing: those of the run, within these bounds."""
@@ -67,6 +68,7 @@ def run(
 
     Example: schedlab run examples/philly_like.csv --nodes 12 --gpus 8 --policy easy-backfill
     """
+    from experiments.comparison.recorded import beside_record
     from experiments.config import of_file
     from experiments.scenario import output
     from experiments.scenario.effects import without_effect
@@ -85,7 +87,7 @@ def run(
         output.clear_unfinished(out)
         with of_file(name):
             before_s = time.process_time()
-            result, drawn, jobs = _simulated(checked, out if stream else None, timing)
+            result, drawn, jobs, record = _simulated(checked, out if stream else None, timing)
             most_s = min(MOST_S, max(LEAST_S, time.process_time() - before_s))
         notes = [*result.workload.notes, *output.write_result(result, out, checked.window, raw=raw)]
         line = formula_line(checked, result)
@@ -99,12 +101,14 @@ def run(
     print(output.one_paragraph(result, out, checked.window))
     if line:
         print(line)
+    for each in beside_record(record, float(result.wait_s.mean())):
+        print(each)
 
 
 def _simulated(
     scenario: Scenario, stream_to: Path | None, timing: bool
-) -> tuple[Result, bool, Setup]:
-    """The result, whether anything random was drawn, and the jobs as they were read."""
+) -> tuple[Result, bool, Setup, Recorded | None]:
+    """The result, whether anything random was drawn, the jobs as they were read, and the record of the log."""
     from experiments.commands.progress import shown
     from experiments.scenario.build import build, policy_of
     from experiments.scenario.run import RunProgress, has_fixed_jobs, run
@@ -119,7 +123,7 @@ def _simulated(
         result = run(
             scenario, built=built, stream_to=stream_to, measure=timing, features=[progress]
         )
-    return result, drawn() or not has_fixed_jobs(scenario), jobs
+    return result, drawn() or not has_fixed_jobs(scenario), jobs, built[0].record
 
 
 def _on_chance(scenario: Scenario, drawn: bool, line: str) -> Iterator[str]:

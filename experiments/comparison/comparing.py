@@ -32,6 +32,7 @@ from experiments.comparison.plan import (
     sources_of,
     without_policies,
 )
+from experiments.comparison.recorded import said_of_record
 from experiments.comparison.runs import Order, Ran, Runs
 from experiments.sweep.task import Scalar, canonical_json
 from simulator.errors import InputError
@@ -124,7 +125,11 @@ def _compared(name: str, cells: Sequence[Cell], plan: Plan, runs: Runs) -> Compa
             f"{name}: no policy can run: {excluded[0][1].policy}: {excluded[0][1].reason}"
         )
     found = _said(name, cells, made, plan, own)
-    told = said_of_jobs(cell.field.entrants[0].scenario for cell in cells if cell.field.entrants)
+    told = [*said_of_jobs(cell.field.entrants[0].scenario for cell in cells if cell.field.entrants)]
+    if len(cells) == 1:  # of one log on one cluster
+        entrants = {entrant.policy: entrant for entrant in cells[0].field.entrants}
+        first = entrants.get(own) or next(iter(entrants.values()))
+        told += said_of_record(first.scenario, found.runs, first.policy)
     return replace(
         found, notes=(*found.notes, *told), bounds=_bounds(cells, made, found.metrics), excluded=_excluded(excluded, found.settings)
     )  # fmt: skip

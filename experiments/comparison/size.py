@@ -20,6 +20,7 @@ from experiments.comparison.entrants import Field
 from experiments.comparison.estimating import is_of_file
 from experiments.comparison.metrics import Scale, metric_of
 from experiments.comparison.plan import Plan, cell_of
+from experiments.comparison.recorded import said_of_record
 from experiments.comparison.runs import Runs
 from experiments.estimates import INTERVAL
 from simulator.arguments import MOST_GPUS, MOST_NODES
@@ -73,6 +74,11 @@ MOST_STEPS = 10_000_000
 """Of speeds and prices."""
 
 UNITS = {"": 1.0, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0, "%": 0.01}
+
+NO_SIZE = [
+    "this log has recorded waits: --nodes says how many nodes its cluster has, and schedlab validate how far simulated "
+    "waits are from the recorded ones"
+]
 
 BEYOND = 2
 """Sizes above the answer that are looked at, too: whether the curve is monotone there."""
@@ -277,6 +283,7 @@ def best_size(
     vary: str = "nodes",
     share: float = 0.95,
     draws: int = 40,
+    today: int | None = None,
     store: Store | None = None,
     progress: bool = False,
     **options: Any,
@@ -288,6 +295,7 @@ def best_size(
     at : the scenario with a number of what is varied.
     vary : a name of `VARIED`.
     draws : see `Plan`.
+    today : nodes that the log's cluster has; None: not known. Its waits there are held against the recorded ones.
     store, progress, options : see `Runs`.
 
     Raises
@@ -314,6 +322,7 @@ def best_size(
             for more in range(1, BEYOND + 1):
                 if few <= (steps := answer - more if what.is_cost else answer + more) <= most:
                     search.row(steps, draws)
+        told = search.beside_record(today) if vary == "nodes" else []
     found = pd.DataFrame(
         [{vary: what.number(steps), **search.rows[steps]} for steps in sorted(search.rows)]
     )
@@ -321,7 +330,7 @@ def best_size(
     best = None if answer is None else what.number(answer)
     scenario = at(what.number(few))
     title = f"{Path(source).name} under {scenario.called}"
-    notes = (*search.notes, *_not_monotone(asked, vary), *said_of_jobs([scenario]))
+    notes = (*search.notes, *_not_monotone(asked, vary), *said_of_jobs([scenario]), *told)
     return Size(
         vary, target, share, best, found, title, build(scenario)[1].currency, notes, search.ends
     )  # fmt: skip
@@ -390,6 +399,21 @@ class _Search:
         row: dict[Any, Any] = measured.iloc[0].to_dict()
         self.rows[steps], self._draws[steps] = row, draws
         return row
+
+    def beside_record(self, today: int | None) -> list[str]:
+        """A line on the waits of the log on today's nodes; none where its jobs have no record."""
+        from experiments.scenario.steps import read
+
+        if today is None:
+            scenario = self._at(1)
+            return NO_SIZE if read(scenario).workload.record is not None else []
+        scenario = self._at(today)
+        if read(scenario).workload.record is None:
+            return []
+        text = VARIED["nodes"].text(today)
+        plan = Plan((), (self._target.metric,), 1, option="--target")
+        found = on_same_draws({text: scenario}, plan, self._runs, text)
+        return said_of_record(scenario, found.runs, text)
 
     def best(self, draws: int, few: int, begin: int, most: int, near: bool = False) -> int | None:
         """The smallest size that meets the target, of a cost the largest; None where none does; see `border`."""

@@ -10,6 +10,7 @@ from experiments.comparison.comparing import on_same_draws, said_of_jobs
 from experiments.comparison.estimating import is_shown
 from experiments.comparison.metrics import metric_of
 from experiments.comparison.plan import Plan
+from experiments.comparison.recorded import said_of_record
 from experiments.comparison.runs import Runs
 from experiments.estimates import INTERVAL
 from simulator.statistics import Estimate
@@ -119,7 +120,8 @@ def what_if(
                 "difference": apart["mean"], "lower": apart["lower"], "upper": apart["upper"],
                 "replications": apart["replications"],
             })  # fmt: skip
-    notes = [*found.notes, *said_of_jobs((base, other))]
+    told = said_of_record(base, found.runs, "base")
+    notes = [*found.notes, *said_of_jobs((base, other)), *told]
     if "total_cost" not in found.metrics:
         notes.append(
             "total_cost: 0, because nothing has a price; --base cluster.price_per_hour=20 sets one"

@@ -22,7 +22,7 @@ FEWEST_DAYS = 10
 
 @dataclass(frozen=True)
 class Side:
-    """Starts of ``J`` jobs, in the log or in a simulation.
+    """Times of ``J`` jobs, in the log or in a simulation.
 
     Attributes
     ----------

@@ -183,7 +183,7 @@ class Calibration:
 
 
 def distance_of(found: Agreement) -> float:
-    """Distance of a simulation: by the logarithm of the ratio of the means, and by which jobs wait."""
+    """Distance of a simulation from the record: by the logarithm of the ratio of the means, and by which jobs wait."""
     one, other = found.recorded.mean_s + 1, found.simulated.mean_s + 1
     rank = 0.0 if math.isnan(found.waits) else found.waits
     return abs(math.log(other / one)) + (1 - rank)

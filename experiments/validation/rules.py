@@ -31,6 +31,9 @@ FEW_TIMES = 8.0
 """So many mean times between starts and ends without one, while jobs wait, and for an hour or more: all stands still."""
 
 
+MOST_STILL = 50
+"""More such times are the rhythm of the log, and no outages."""
+
 FEW_OF_EXPECTED = 0.25
 """Where long jobs start in an hour this rarely, measured by the others, the hour is closed to them."""
 MOST_OF_WAIT = 0.5
@@ -170,7 +173,7 @@ def _standing_still(queue: Queue) -> Iterator[Rule]:
     )
     least_s = max(HOUR_S, FEW_TIMES * float(gaps_s.mean()))
     still = np.flatnonzero((gaps_s >= least_s) & (waiting > 0))
-    if len(still) > 1:
+    if 1 < len(still) <= MOST_STILL:
         spans = tuple((float(events[k]), float(events[k + 1])) for k in still)
         yield Rule(
             f"{len(still)} times jobs waited and none started or ended, for {span(float(gaps_s[still].max()))} at most",

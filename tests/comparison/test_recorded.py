@@ -1,0 +1,71 @@
+"""The line on recorded waits that answers on a log carry."""
+
+import numpy as np
+import pytest
+
+from experiments.comparison.recorded import beside_record
+from simulator.model.recorded import Recorded
+from tests.command import done
+
+LOG = """job_id,submit_time_s,start_time_s,duration_s,num_gpus
+a,0,0,100,1
+b,0,200,100,1
+c,10,420,100,1
+"""
+LINE = "simulated waits of this log are {:.2f} of the recorded ones: schedlab validate"
+
+
+def record(*waits: float) -> Recorded:
+    submit_s, start_s = np.zeros(len(waits)), np.array(waits)
+    names = [""] * len(waits)
+    return Recorded(submit_s, start_s, start_s + 1, np.ones(len(waits)), names, names, names)
+
+
+@pytest.mark.parametrize(
+    ("log", "mean_s", "told"),
+    [
+        (None, 10.0, []),
+        (record(0, 0), 10.0, []),
+        (record(10, np.nan), 10.0, []),  # of half of the jobs only
+        (record(10, 30), 10.0, [LINE.format(0.5)]),
+        (record(10, 30), 0.0, [LINE.format(0)]),
+    ],
+)
+def test_line(log, mean_s, told):
+    assert beside_record(log, mean_s) == told
+
+
+@pytest.mark.parametrize(
+    ("words", "ratio"),
+    [
+        # One GPU: a from 0, b from 100, c from 200: waits 0, 100 and 190 s; the log has 0, 200 and 410 s.
+        (("run", "--nodes", 1, "--gpus", 1), 290 / 610),
+        (("compare", "--nodes", 1, "--gpus", 1, "--policy", "fifo-strict", "--draws", 1), 290 / 610),
+        (("whatif", "--nodes", 1, "--gpus", 1, "--set", "cluster.num_nodes=2", "--draws", 1), 290 / 610),
+        (("size", "--nodes", 1, "--gpus", 1, "--target", "mean_wait < 1h", "--draws", 1), 290 / 610),
+    ],
+)  # fmt: skip
+def test_commands_say_it(words, ratio, tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text(LOG)
+    command, *more = words
+    ran = done(command, log, *more, "--out", tmp_path / "out")
+    assert (ran.stdout + ran.stderr).count(LINE.format(ratio)) == 1
+
+
+def test_size_without_todays_nodes_asks_for_them(tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text(LOG)
+    ran = done(
+        "size",
+        log,
+        "--gpus",
+        1,
+        "--target",
+        "mean_wait < 1h",
+        "--draws",
+        1,
+        "--out",
+        tmp_path / "o",
+    )
+    assert "--nodes says how many nodes its cluster has" in ran.stderr
