@@ -11,6 +11,8 @@ TABLES = tables()
 NEEDED = {
     "reliability": {"time_to_failure_s": "1000", "auto_repair": '"exponential:9"'},
     "maintenance": {"every_s": "100", "duration_s": "10"},
+    "outages": {"path": '"outages.csv"'},
+    "calendar": {"rules": '[{ start = "8:00-18:00" }]'},
     "spot": {"nodes": "1", "time_to_reclaim": '"exponential:9"', "down": '"exponential:9"'},
 }
 """Keys without a default; one that is missing would be named first."""
