@@ -244,7 +244,7 @@ def test_what_is_wrong_in_a_scenario_is_one_line(tmp_path, table, told):
 def test_keys_without_effect_are_noted(tmp_path):
     """Each on one line: what follows no failure, what costs and never happens, models that nobody has."""
     tables = {
-        '[checkpoints]\ninterval_s = "daly"\ncost_s = 9': ['checkpoints.interval_s: "daly" follows'],
+        '[checkpoints]\ninterval_s = "daly"\ncost_s = 9': ['checkpoints.interval_s: "daly" is computed'],
         "[checkpoints]\ncost_s = 9": ["checkpoints.interval_s: not given, so no checkpoint is made"],
         "[failures]": ["failures: no time_to_failure is given, so nothing fails"],
         "[checkpoints]\ninterval_s = 60\n[checkpoints.cost_of_model]\nvgg61 = 9":
