@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -30,6 +31,15 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer", "Size", "WhatIf")
 
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the first draw.")]
+ValidationFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--validation",
+        metavar="FILE",
+        help="validation.json of `schedlab validate` on these jobs: the answer begins with today's cluster as it was fitted, "
+        "and is wider by the error of the waits.",
+    ),
+]
 Draws = Annotated[
     int,
     typer.Option(
@@ -70,6 +80,7 @@ def size(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="As of `schedlab run`.")
     ] = None,
     draws: Draws = 40,
+    validation: ValidationFile = None,
     kind: Kind = None,
     seed: Seed = None,
     workers: Workers = None,
@@ -93,6 +104,7 @@ def size(
         policies_that_meet,
         write_size,
     )
+    from experiments.validation.carried import of_size, read_carried
     from simulator.errors import InputError
 
     if vary not in (*VARIED, "policy"):
@@ -102,7 +114,13 @@ def size(
     policies: list[str | None] = [*policy] if policy else [None]
     if len(policies) > 1 and vary != "policy":
         raise InputError("--policy: given more than once, expected --vary policy with it")
-    wanted, given = Target.parse(target), settings or []
+    carried = None if validation is None else read_carried(validation)
+    today_s = [] if carried is None else [*carried.settings]
+    wanted, given = Target.parse(target), [*today_s, *(settings or [])]
+    if carried is not None and (vary == "policy" or "wait" not in wanted.metric):
+        raise InputError(
+            "--validation: is of waits, expected a --target on a wait, and a number that is varied"
+        )
 
     def asked(name: str | None, *varied: str) -> Scenario:
         return _asked(
@@ -110,7 +128,8 @@ def size(
             None if vary == "nodes" else nodes, None if vary == "gpus" else gpus,
         )  # fmt: skip
 
-    today = _today(source, nodes, given) if vary == "nodes" else None
+    beside: list[str] = []
+    today = _today(source, nodes, given, bool(today_s)) if vary == "nodes" else None
 
     def answer(store: Store) -> Size:
         how: dict[str, Any] = {
@@ -123,13 +142,26 @@ def size(
                 raise InputError("--policy: a name is given twice, expected different ones")
             return policies_that_meet(scenarios, wanted, str(source), **how)
         key = VARIED[vary].key
-        return best_size(
-            lambda number: asked(policies[0], f"{key}={number}"), wanted, str(source), vary=vary,
-            today=today, **how
-        )  # fmt: skip
+
+        def best(bound: Target) -> Size:
+            return best_size(
+                lambda number: asked(policies[0], f"{key}={number}"), bound, str(source), vary=vary,
+                today=today, **how
+            )  # fmt: skip
+
+        if carried is not None:
+            carried.expect_log(asked(policies[0], f"{key}=1"))
+            if not math.isinf(carried.factor):
+                ends = (best(wanted.times(1 / carried.factor)), best(wanted.times(carried.factor)))
+                found = best(wanted)
+                known_today = today if vary == "nodes" else None
+                beside.extend(of_size(found, *ends, carried, known_today))
+                return found
+            beside.append(carried.line())
+        return best(wanted)
 
     def write(found: Size, folder: Path) -> str:
-        print(found.words())
+        print("\n".join([found.words(), *beside]))
         print(found.sheet().to_string(index=False))
         return f"curve      {write_size(found, folder)}"
 
@@ -154,6 +186,7 @@ def whatif(
         typer.Option("--base", metavar="KEY=VALUE", help="Keys of both scenarios."),
     ] = None,
     draws: Draws = 40,
+    validation: ValidationFile = None,
     kind: Kind = None,
     seed: Seed = None,
     workers: Workers = None,
@@ -172,11 +205,16 @@ def whatif(
     """
     from experiments.comparison.whatif import what_if
     from experiments.files import write_whole
+    from experiments.validation.carried import of_whatif, read_carried
 
-    both = base or []
+    carried = None if validation is None else read_carried(validation)
+    both = [*(() if carried is None else carried.settings), *(base or [])]
     asked = [
         _asked(source, kind, policy, seed, [*both, *more], nodes, gpus) for more in ([], settings)
     ]
+
+    if carried is not None:
+        carried.expect_log(asked[0])
 
     def answer(store: Store) -> WhatIf:
         return what_if(
@@ -184,7 +222,8 @@ def whatif(
         )  # fmt: skip
 
     def write(found: WhatIf, folder: Path) -> str:
-        print("\n".join(found.words()))
+        beside = [] if carried is None else of_whatif(found, carried)
+        print("\n".join([*found.words(), *beside]))
         print(found.sheet().to_string(index=False))
         write_whole(folder / "whatif.csv", found.table.to_csv(index=False, lineterminator="\n"))
         return f"table      {folder / 'whatif.csv'}"
@@ -192,8 +231,10 @@ def whatif(
     _answered(out or Path("out") / f"whatif-{source.stem}", answer, write)
 
 
-def _today(source: Path, nodes: int | None, settings: list[str]) -> int | None:
-    """Nodes of the cluster as it is: those that are given, or the scenario's; None: not known."""
+def _today(
+    source: Path, nodes: int | None, settings: list[str], is_fitted: bool = False
+) -> int | None:
+    """Nodes of the cluster as it is: those that were fitted, that are given, or the scenario's; None: not known."""
     from experiments.scenario.options import set_key
     from experiments.scenario.schema import read_keys
 
@@ -201,7 +242,8 @@ def _today(source: Path, nodes: int | None, settings: list[str]) -> int | None:
     for setting in settings:
         set_key(config, setting)
     own = config.get("cluster")
-    found = nodes or (own.get("num_nodes") if isinstance(own, dict) else None)
+    number = own.get("num_nodes") if isinstance(own, dict) else None
+    found = (number or nodes) if is_fitted else (nodes or number)
     return found if isinstance(found, int) else None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -120,6 +120,10 @@ class Target:
         is_time = unit in ("s", "min", "h", "d") and not metric.endswith("_s")
         metric = f"{metric}_s" if is_time else metric
         return cls(text.strip(), metric, sign == "<", float(number) * UNITS[unit])
+
+    def times(self, factor: float) -> Target:
+        """The target with its bound times a factor."""
+        return replace(self, bound=self.bound * factor)
 
     def measured(self, found: Comparison, share: float) -> pd.DataFrame:
         """One row a scenario: ``policy``, its estimate, the ``share`` of its draws that meet the target.

@@ -79,7 +79,7 @@ def numbers(found: Validation) -> dict[str, Any]:
     """The validation as JSON holds it."""
     return {
         "format": FORMAT,
-        "log": found.log,
+        "log": Path(str(getattr(found.scenario.workload, "path", found.log))).name,
         "policy": found.policy,
         "agreements": {name: _agreement(each) for name, each in found.agreements.items()},
         "partitions": {name: _agreement(each) for name, each in found.partitions.items()},
