@@ -17,11 +17,14 @@ import numpy as np
 
 from policies import make_policy, policy_names, requirements_of
 from simulator import Cluster, Decision, FixedDuration, NodeType, View, Workload, simulate
+from simulator.features.tenants import tenants_of
 
 GPUS = 4
 NODES = (100, 1_000, 10_000, 100_000)
 WAITING = (300, 10_000)
 EVENTS, GAP_S = 200, 50.0
+QUOTAS = {"a": 0.2, "b": 0.3, "c": 0.5}
+"""Parts of all GPUs; the tenants submit alike, so some borrow and are asked to give back."""
 MOST_S = 2.0
 """CPU time after which no more decisions are measured, s."""
 
@@ -76,7 +79,9 @@ def decision_us(policy: str, nodes: int, waiting: int) -> float:
 
     cluster = Cluster.of_nodes(NodeType("n", "GPU", GPUS), nodes)
     with suppress(Enough):
-        simulate(jobs_waiting(nodes, waiting), cluster, decide)
+        jobs = jobs_waiting(nodes, waiting)
+        quota = {name: part * nodes * GPUS for name, part in QUOTAS.items()}
+        simulate(jobs, cluster, decide, features=[tenants_of(jobs, quota=quota, borrowing=True)])
     return 1e6 * float(np.mean(spent_s[2:]))
 
 

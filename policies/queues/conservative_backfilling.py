@@ -123,7 +123,7 @@ class ConservativeBackfill(Backfilling):
 
     def _table(self, places: IntArray, least_s: float = -math.inf) -> FloatArray:
         """``(n, 3)`` GPUs, length and start of some of the jobs."""
-        table = self._queue.columns[[GPUS, LENGTH_S, START_S]][:, places].T.copy()
+        table = np.column_stack([self._queue.columns[k, places] for k in (GPUS, LENGTH_S, START_S)])
         np.maximum(table[:, 2], least_s, out=table[:, 2])
         return table
 
@@ -136,7 +136,7 @@ class ConservativeBackfill(Backfilling):
             or not self._has_settled
             or 0 < self.bf_max_job_test < len(start_s)
             or np.count_nonzero(start_s == start_s) != self._num_promised
-            or (start_s < view.now_s - INSTANT_S).any()
+            or (start_s[due := np.flatnonzero(start_s <= soon_s)] < view.now_s - INSTANT_S).any()
             or ends.first_s < view.now_s + OVERDUE_S
         ):
             return False
@@ -147,8 +147,7 @@ class ConservativeBackfill(Backfilling):
             return False
         if any(job in view.waiting for job in until_s):
             return False
-        due = gpus[start_s <= soon_s].sum()
-        return bool(self._plan.begin_at(view.now_s) == view.free_gpus_total - due)
+        return bool(self._plan.begin_at(view.now_s) == view.free_gpus_total - gpus[due].sum())
 
     def _further(self, view: View, jobs: IntArray) -> IntArray:
         """Give jobs that have none the earliest start, which no pass would change; places of these and of those that start now."""

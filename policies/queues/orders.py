@@ -12,11 +12,12 @@ preemptive : the order interrupts running jobs, their progress kept; False: it w
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
+from policies.queues.free_capacity import FreeCapacity, free_now
 from policies.queues.list_scheduling import ListScheduling, by_due_date
 from policies.queues.serving import serve
 from policies.queues.waiting import Order
@@ -167,13 +168,16 @@ class RandomOrder:
     """Service in random order: whenever GPUs are free, any waiting job with equal probability."""
 
     name: ClassVar[str] = "random-order"
+    _free: FreeCapacity | None = field(default=None, init=False, repr=False)
 
     def decide(self, view: View) -> Decision:
         """Draw jobs as long as one fits."""
         if not view.waiting or view.free_gpus_total < 1:
             return NO_CHANGE
         waiting = list(view.waiting)
-        return serve(view, (waiting[i] for i in view.rng.permutation(len(waiting))))
+        self._free = free_now(view, self._free)
+        drawn = (waiting[i] for i in view.rng.permutation(len(waiting)))
+        return serve(view, drawn, free=self._free)
 
 
 def by_priority() -> Order:

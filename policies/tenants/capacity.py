@@ -13,7 +13,7 @@ from policies.queues.of_tenants import HeldByTenants, gpus_held, queue_of_tenant
 from policies.queues.running import RunningArray
 from policies.queues.serving import Service
 from policies.registry.registration import register
-from simulator.model.cluster import FloatArray
+from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.contract import NO_CHANGE, Decision, View
 from simulator.model.ranks import Levels
 
@@ -59,7 +59,7 @@ class Capacity:
         held = self._held.now(view)[:, 0]
         self._running.bring_up(view, self._held.running)
         left, borrowers = self._left(view, held)
-        if view.free_gpus_total < 1 and not borrowers:
+        if view.free_gpus_total < 1 and not len(borrowers):
             return NO_CHANGE
         self._free = free_now(view, self._free, last_first=True)
         service = Service(view, self._free)
@@ -67,13 +67,14 @@ class Capacity:
         self._lend(service, view, held)
         if not service.chosen:
             return NO_CHANGE
-        service.stopped = {job: service.stopped[job] for job in borrowers if job in service.stopped}
+        in_order = sorted(service.stopped, key=self._held.running.number.__getitem__)
+        service.stopped = {job: service.stopped[job] for job in in_order}
         if view.in_full:
             going_on = {j: own for j, own in view.running.items() if j not in service.stopped}
             return Decision(going_on | service.chosen)
         return service.decision(keep_running=True)
 
-    def _left(self, view: View, held: FloatArray) -> tuple[FloatArray, list[int]]:
+    def _left(self, view: View, held: FloatArray) -> tuple[FloatArray, IntArray]:
         """``(T,)`` what is left of the quotas, and the jobs beyond them, in the order in which they started."""
         quota, jobs = self._own_quota(view), self._running.jobs
         left, beyond = quota - held, np.zeros(len(jobs), dtype=np.bool_)
@@ -83,10 +84,10 @@ class Capacity:
             within = first_that_fit(gpus[places], quota[t])
             left[t] = quota[t] - gpus[places[within]].sum()
             beyond[places[~within]] = True
-        return left, jobs[beyond].tolist() if self._reclaim else []
+        return left, jobs[beyond] if self._reclaim else jobs[:0]
 
     def _start_within(
-        self, service: Service, view: View, left: FloatArray, borrowers: list[int]
+        self, service: Service, view: View, left: FloatArray, borrowers: IntArray
     ) -> None:
         """Start waiting jobs within what is left of the quotas, as they queue; borrowers make room."""
         line = self._order.line(view)
@@ -112,10 +113,10 @@ class Capacity:
             return np.full(len(tenants), np.inf)
         return np.asarray(tenants.quota * (len(view.nodes) / view.cluster.num_nodes))
 
-    def _take_back(self, service: Service, borrowers: list[int], job: int) -> bool:
+    def _take_back(self, service: Service, borrowers: IntArray, job: int) -> bool:
         """Stop borrowers, the latest first, until a job fits; none where that does not help."""
         stopped: list[int] = []
-        for other in reversed(borrowers):
+        for other in borrowers[::-1].tolist():
             if other in service.stopped:
                 continue
             service.stop(other)

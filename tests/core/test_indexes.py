@@ -356,7 +356,8 @@ def looks_at_nodes(name: str, count: int) -> float:
     [
         "capacity", "conservative-backfill", "conservative-backfill:order=multifactor", "consolidating", "drf",
         "easy-backfill", "easy-backfill:order=multifactor", "easy-backfill:order=sjf", "edf-backfill", "fair-share",
-        "fifo-backfill", "fifo-strict", "fifo-with-notice", "linear-score", "priority", "sjf", "tiresias", "weight-priority",
+        "fifo-backfill", "fifo-strict", "fifo-with-notice", "linear-score", "priority", "random-order", "sjf", "tiresias",
+        "weight-priority",
     ],
 )  # fmt: skip
 def test_a_decision_looks_at_as_many_nodes_and_running_jobs_however_many_there_are(name):
