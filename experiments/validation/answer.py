@@ -76,7 +76,7 @@ def verdict(found: Agreement, held: HeldOut | None) -> Verdict:
         return Verdict(
             "refused",
             f"{said}{differences} The simulation that was fitted on the first half ({_count(held.nodes)}{_rules(held)}) has "
-            f"{held.ratio.mean:.2g} times the recorded mean wait on the second: {_what(held)} not explain the waits, and "
+            f"{_times(held.ratio.mean)} times the recorded mean wait on the second: {_what(held)} not explain the waits, and "
             "no size is recommended.",
             factor=factor_of(held.ratio),
         )
@@ -127,7 +127,11 @@ def distance(ratio: float) -> str:
         return f"The mean wait agrees: it is {ratio:.2f} of the recorded one."
     if ratio < 1:
         return f"Waits are too short by {_of_whole(1 - ratio)}."
-    return f"Waits are too long: {ratio:.2g} times the recorded ones."
+    return f"Waits are too long: {_times(ratio)} times the recorded ones."
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.2g}" if ratio < 10 else f"{ratio:,.0f}"
 
 
 def _of_whole(part: float) -> str:

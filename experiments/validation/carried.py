@@ -42,7 +42,7 @@ class Keys(Config):
 
 @dataclass(frozen=True)
 class Carried:
-    """What a validation says to an answer.
+    """Part of a validation that an answer carries.
 
     Attributes
     ----------
