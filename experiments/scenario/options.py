@@ -75,7 +75,11 @@ def scenario_of(
         cluster.setdefault("kind", "instance" if jobs.get("kind") == "instance" else "vms")
     if "policy" not in config:
         raise InputError("--policy is missing, see `schedlab policies`")
-    if kind is not None and machines == "nodes" and "num_nodes" not in config["cluster"]:
+    if (
+        kind is not None
+        and machines == "nodes"
+        and not {"num_nodes", "groups"} & {*config["cluster"]}
+    ):
         raise InputError(
             f"{source} holds jobs, expected nodes for them: --nodes 4 (also --gpus, of each node, 8 where left out)"
         )

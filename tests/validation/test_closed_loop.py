@@ -50,6 +50,10 @@ def test_the_policy_of_the_log_agrees_and_others_do_not(tmp_path):
 
 
 HOURS = "mon-fri 18:00-08:00, sat-sun"
+GROUPS = ", ".join(
+    f'{name}={{num_nodes={nodes}, gpus_per_node={GPUS}, partitions=["{name}"]}}'
+    for name, nodes in (("p0", 2), ("p1", 4))
+)
 RULES = {
     "jobs of a user": (
         ["tenants.by=user", "tenants.max_jobs={u0=4}"], "stop at a number of running jobs: u0 at 4",
@@ -59,6 +63,9 @@ RULES = {
     ),
     "GPUs of a partition": (
         ["tenants.by=vc", "tenants.quota={p0=10}"], "stop at a number of GPUs: p0 at 10",
+    ),
+    "partitions of nodes": (
+        [f'cluster={{kind="mixed", groups={{{GROUPS}}}}}'], "stop at a number of GPUs: p0 at 8",
     ),
     "hours": (
         ['calendar.begins="2024-01-01 00:00"', f'calendar.rules=[{{longer_than_s=7200, start="{HOURS}"}}]'],
@@ -103,6 +110,11 @@ def test_a_rule_that_is_left_out_is_named(rule, tmp_path):
     assert named.kept
     if rule == "maintenance":  # those of the second half are not in the record of the first
         assert found.verdict.kind == "refused"
+        return
+    if (
+        rule == "partitions of nodes"
+    ):  # a quota stands in for the nodes, which the record does not name
+        assert named.after.waits > named.before.waits + 0.2
         return
     assert named.after.waits > 0.9
     # Jobs of the second half overtake large ones of the first, which the fit does not see.
