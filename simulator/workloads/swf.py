@@ -53,6 +53,8 @@ MORE = (
 
 SINCE_1970_S = 3e8
 """No log that counts from its own beginning lasts for so long, over nine years."""
+LATEST_DATE_S = 4e9
+"""No log is of after 2096."""
 STATES = {0: "FAILED", 1: "COMPLETED", 5: "CANCELLED"}
 """How a job ended, by its status."""
 
@@ -119,10 +121,11 @@ class SwfJobs(Trace):
     def zero_s(self, table: Table) -> float:
         """UnixStartTime of the header; submissions may also be seconds since 1970 by themselves."""
         submit_s = table.numbers("submit")
-        if submit_s.max() > SINCE_1970_S:
+        if SINCE_1970_S < submit_s.max() < LATEST_DATE_S:
             return 0.0
         start_s = _header(table, "UnixStartTime")
-        return float(start_s) if start_s.isdecimal() and int(start_s) > 0 else np.nan
+        given = re.fullmatch(r"[1-9]\d{0,9}", start_s, re.ASCII) is not None
+        return float(start_s) if given and submit_s.max() < LATEST_DATE_S else np.nan
 
     def offset_s(self, table: Table, origin_s: float) -> float:
         """That of the header's TimeZoneString at the beginning; the seconds of a log go on evenly in summer and winter."""
@@ -131,7 +134,7 @@ class SwfJobs(Trace):
             return 0.0
         try:
             there = datetime.fromtimestamp(origin_s, ZoneInfo(name)).utcoffset()
-        except (ZoneInfoNotFoundError, ValueError, OSError):
+        except (ZoneInfoNotFoundError, ValueError, OSError, OverflowError):
             return 0.0
         return there.total_seconds() if there else 0.0
 

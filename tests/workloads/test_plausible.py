@@ -276,6 +276,8 @@ LINE = "{} {} 5 60 4 -1 -1 4 60 -1 1 7 1 -1 {} {} -1 -1"
         ("; TimeZoneString: Europe/Berlin\n", 40, np.nan, 0),
         ("", 40, np.nan, 0),
         ("; UnixStartTime: 0\n", 40, np.nan, 0),
+        ("; UnixStartTime: 1" + 5000 * "9" + "\n", 40, np.nan, 0),
+        ("; UnixStartTime: 1357000000\n", 9e11, np.nan, 0),
         ("; UnixStartTime: -1\n", 40, np.nan, 0),
         ("; UnixStartTime: 1357000000\n", 1357028567, 1357028567, 0),
         ("", 1357028567, 1357028567, 0),
