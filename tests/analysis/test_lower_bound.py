@@ -47,7 +47,7 @@ def test_jobs_that_must_queue_are_late_one_after_the_other():
 whole_node_jobs = st.tuples(st.integers(1, 9), st.integers(0, 30), st.floats(0.0, 5.0))
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=12, deadline=None, derandomize=True)
 @given(st.lists(whole_node_jobs, min_size=1, max_size=5))
 def test_it_is_below_the_best_schedule_of_one_vm(jobs):
     """Whole-node jobs that are all there at once: some order of them is the optimum, preemption or
@@ -68,7 +68,7 @@ def test_it_is_below_the_best_schedule_of_one_vm(jobs):
     assert shared(workload, cluster, 20) <= exact + 1e-6
 
 
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=8, deadline=None, derandomize=True)
 @given(st.integers(0, 10_000), st.integers(1, 3), st.integers(1, 2))
 def test_it_is_below_every_schedule_without_preemption(seed, count, nodes):
     """Two VM types, jobs that come over time: every order, VM and configuration, one job a VM."""

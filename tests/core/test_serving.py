@@ -114,7 +114,7 @@ def test_jobs_that_choose_their_gpus_cannot_be_served():
     steps=st.lists(st.tuples(st.integers(1, 9), st.booleans()), max_size=8),
     most=st.none() | st.lists(st.integers(0, 5), min_size=7, max_size=7),
 )
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 def test_nodes_are_those_that_a_search_through_all_finds(free, last_first, steps, most):
     free = dict(sorted(free.items()))
     index, limit = FreeGpus(free, last_first), most.__getitem__ if most else None

@@ -18,7 +18,7 @@ from simulator.features.tenants.fairness import shares
 from tests.core.jobs import fixed, nodes, run
 from tests.features.test_tenants import cluster_of, jobs_of, jobs_of_one_gpu
 
-many = settings(max_examples=120, deadline=None, derandomize=True)
+many = settings(max_examples=50, deadline=None, derandomize=True)
 
 
 def tables(least):

@@ -13,7 +13,7 @@ from simulator.features.admission import Admission
 from simulator.features.admission.elastic import Ask, least_shares
 from tests.core.jobs import nodes, run
 
-quick = settings(max_examples=150, deadline=None, derandomize=True)
+quick = settings(max_examples=60, deadline=None, derandomize=True)
 rows_of = st.lists(
     st.tuples(st.integers(1, 30), st.integers(2, 40), st.sampled_from([1.0, 0.7, 0.4, 0.0])),
     min_size=1,

@@ -146,7 +146,7 @@ def test_every_order_keeps_racks_nodes_and_types(data: st.DataObject) -> None:
             assert len({n // 2 for n in nodes}) == 1
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_one_rack_fits_as_by_enumeration(data: st.DataObject) -> None:
     """16 GPUs fit in one rack where for each controller two of its nodes of the type are in one."""

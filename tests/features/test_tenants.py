@@ -279,7 +279,7 @@ def rows_of(due, gpus):
     return st.lists(st.tuples(due, gpus, st.integers(0, 30)), min_size=1, max_size=12)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(
     rows_of(st.integers(-5, 200), st.integers(1, 4)),
     st.sampled_from([1.0, 3.0, 8.0]),
@@ -292,7 +292,7 @@ def test_the_quick_test_answers_as_the_plain_one(rows, total, unit):
     assert all_on_time(promises, total) == all_on_time_slowly(promises, total)
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(
     rows_of(st.integers(-5, 99), st.sampled_from([1 / 6, 1 / 3, 0.47, 0.5, 1.0])),
     st.sampled_from([1, 3]),

@@ -76,7 +76,7 @@ def earned(machines: Machines, gain: np.ndarray, step_s: float, assignments) -> 
     return value
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(
     st.sampled_from([vms(1), vms(2), servers((0,)), servers((0, 1)), servers((1, 1))]),
     st.integers(1, 3),

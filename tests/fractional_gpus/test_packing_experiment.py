@@ -87,7 +87,7 @@ def test_fgd_goes_where_the_sum_of_fragments_falls_most():
         kernels.change(state, n, demand, picked, 1)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from(list(RULES)), st.booleans())
 def test_nothing_is_ever_over_capacity(seed, rule, memory):
     rng = np.random.default_rng(seed)

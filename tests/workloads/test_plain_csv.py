@@ -143,7 +143,7 @@ jobs = st.tuples(st.floats(0, 1e9), st.floats(1e-3, 1e8), st.integers(1, 512), s
 
 
 @settings(
-    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(jobs, min_size=1, max_size=20))
 def test_what_is_written_is_read(tmp_path, rows):
