@@ -104,6 +104,10 @@ class SwfJobs(Trace):
             queue = named
         vc = queue if self.vc_from == "queue" and any(queue) else partition
         asked_s, before = values["requested_time"], values["preceding_job"]
+        if (
+            len(before) > 2 and (before == before[0]).all()
+        ):  # the same job before all, itself too: a constant
+            before = np.full(len(before), -1.0)
         think_s = np.maximum(values["think_time"], 0)
         return {
             "requested_s": np.where(asked_s > 0, asked_s, np.nan),

@@ -102,3 +102,13 @@ def test_mistakes_are_one_line(tmp_path, read, text, told):
     path.write_text(text)
     with pytest.raises(InputError, match=told):
         read(path=path).read()
+
+
+def test_the_same_preceding_job_in_all_lines_is_a_constant(tmp_path):
+    """Some logs have 1 in fields 17 and 18 of each line, also in that of job 1."""
+    path = tmp_path / "log.swf"
+    line = "{0} {0} 0 60 1 -1 -1 1 60 -1 1 7 1 -1 2 -1 {1} 1\n"
+    path.write_text("".join(line.format(job, 1) for job in range(3)))
+    assert not SwfJobs(path=path).read().after
+    path.write_text("".join(line.format(job, before) for job, before in ((0, -1), (1, -1), (2, 1))))
+    assert SwfJobs(path=path).read().after
