@@ -30,14 +30,14 @@ def said_of_record(scenario: Scenario, runs: pd.DataFrame, policy: str) -> list[
     from experiments.scenario.build import build
 
     own = runs[(runs["draw"] == 0) & (runs["policy"] == policy)]
-    if own.empty or WAIT not in own or np.isnan(own[WAIT].iloc[0]):
+    if own.empty or WAIT not in own:
         return []
     return beside_record(build(scenario)[0].record, float(own[WAIT].iloc[0]))
 
 
 def beside_record(record: Recorded | None, mean_wait_s: float) -> list[str]:
     """The line; ``mean_wait_s`` is that of the simulated jobs."""
-    if record is None:
+    if record is None or np.isnan(mean_wait_s):  # some jobs never started
         return []
     waits = waits_of(record.wait_s)
     if waits.count < MOST_KNOWN * len(record) or not waits.mean_s > 0:

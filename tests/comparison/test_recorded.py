@@ -26,6 +26,7 @@ def record(*waits: float) -> Recorded:
     [
         (None, 10.0, []),
         (record(0, 0), 10.0, []),
+        (record(10, 30), np.nan, []),
         (record(10, np.nan), 10.0, []),  # of half of the jobs only
         (record(10, 30), 10.0, [LINE.format(0.5)]),
         (record(10, 30), 0.0, [LINE.format(0)]),
