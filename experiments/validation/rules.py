@@ -36,6 +36,8 @@ MOST_STILL = 50
 
 FEW_OF_EXPECTED = 0.25
 """Where long jobs start in an hour this rarely, measured by the others, the hour is closed to them."""
+FEWEST_HOURS = 3
+"""A shorter time of the day is no rule of a site, but chance."""
 MOST_OF_WAIT = 0.5
 """Part of the waiting with room during which one more job would be beyond the most GPUs of a user."""
 
@@ -127,6 +129,8 @@ def _closed(starts: IntArray, expected: FloatArray) -> tuple[float, int, int]:
         length = 0
         while length < 23 and rare[(begin + length) % 24]:
             length += 1
+        if length < FEWEST_HOURS:
+            continue
         rows = (begin + np.arange(length)) % 24
         best = max(best, (float((expected - starts)[rows].sum()), begin, (begin + length) % 24))
     return best
