@@ -9,7 +9,7 @@ from heapq import merge
 from itertools import islice
 from typing import cast
 
-from policies.queues.job_array import JobArray
+from policies.queues.job_array import FEW, JobArray
 from policies.queues.unread import Unread
 from simulator import Placement, View
 from simulator.model.tolerances import INSTANT_S
@@ -122,13 +122,19 @@ class ExpectedEnds:
                 del self._moves[job]
             else:
                 del self._in_order[bisect_left(self._in_order, (end_s, job))]
+        new = []
         for job in running.began:
             self.began[job], stays = self._end_s(view, job)
             if stays:
                 self._stays[job] = self.began[job]
-                insort(self._in_order, (self.began[job], job))
+                new.append((self.began[job], job))
             else:
                 self._moves[job] = None
+        if len(new) > FEW:
+            self._in_order = sorted(self._in_order + new)
+        else:
+            for entry in new:
+                insort(self._in_order, entry)
 
     @property
     def first_s(self) -> float:
