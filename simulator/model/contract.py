@@ -47,7 +47,6 @@ class Decision:
         without one waits; one that ran is preempted.
     keep_running : the placements are changes only: every running job that is neither named nor ``stopped`` goes
         on as it is. This is all that a policy without preemption needs, and it is cheap.
-    stopped : with ``keep_running``, jobs that run and are preempted, in the order in which they queue again.
     info : facts about the decision for the record (solver, objective, bound, gap, ..), scalars.
     relaxed : shares may be fractions of a GPU that nobody names: a bound, which no cluster can carry out.
     gpus_of : where shares are parts of GPUs: which GPUs of its node each placed job uses, by number
@@ -61,17 +60,18 @@ class Decision:
 
         A controller has one wake-up at the most: a newer decision cancels the one before it. A
         cluster that decides in rounds only does not carry it out (`DecisionPoints.round_s`).
+    stopped : with ``keep_running``, jobs that run and are preempted, in the order in which they queue again.
     """
 
     placements: Sequence[Placement] | Mapping[int, tuple[Placement, ...]] = ()
     keep_running: bool = False
-    stopped: Collection[int] = ()
     info: Mapping[str, float | int | str | bool] = field(default_factory=dict)
     relaxed: bool = False
     gpus_of: Mapping[int, tuple[int, ...]] | None = None
     configuration_of: Mapping[int, Configuration] | None = None
     again_s: float | None = None
     choose: Choose | None = None
+    stopped: Collection[int] = ()
 
     def shares(self) -> Sequence[Placement]:
         """All placements, in their order."""
