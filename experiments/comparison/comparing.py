@@ -32,6 +32,7 @@ from experiments.comparison.plan import (
     sources_of,
     without_policies,
 )
+from experiments.comparison.premises import premises
 from experiments.comparison.recorded import said_of_record
 from experiments.comparison.runs import Order, Ran, Runs
 from experiments.sweep.task import Scalar, canonical_json
@@ -130,6 +131,7 @@ def _compared(name: str, cells: Sequence[Cell], plan: Plan, runs: Runs) -> Compa
         entrants = {entrant.policy: entrant for entrant in cells[0].field.entrants}
         first = entrants.get(own) or next(iter(entrants.values()))
         told += said_of_record(first.scenario, found.runs, first.policy)
+        told += premises((entrant.scenario for entrant in entrants.values()), found.runs)
     return replace(
         found, notes=(*found.notes, *told), bounds=_bounds(cells, made, found.metrics), excluded=_excluded(excluded, found.settings)
     )  # fmt: skip

@@ -110,6 +110,7 @@ METRICS = {
         Metric("rejected_jobs", "jobs that admission control rejects", several=True),
         Metric("broken_promises", "promised due dates that are missed", several=True),
         Metric("goodput", "GPU time that is work and is not lost", "share", "more"),
+        Metric("lost_gpu_h", "work that failures undo", "GPU h"),
         Metric("envy_gpu_h", "envy between tenants", "GPU h"),
         Metric("gpu_utilisation", "GPU time in use", "share", "more"),
         Metric("cpu_utilisation", "CPU time in use", "share", "more"),
@@ -128,7 +129,7 @@ OTHERS = frozenset({
     "jobs_beyond_p99", "server_requests", "server_utilisation", "mean_server_wait_s", "mean_server_response_s",
     "server_formula_response_s", "tenants", "jain_tenants", "held_jobs", "downgraded_jobs", "promised_jobs",
     "server_failures", "systematic_failures", "host_selections", "preempted_spares", "manual_repairs",
-    "good_repairs", "bad_repairs", "retired_servers", "outages", "job_failures", "abandoned_jobs", "lost_gpu_h", "overhead_gpu_h", "availability",
+    "good_repairs", "bad_repairs", "retired_servers", "outages", "job_failures", "abandoned_jobs", "overhead_gpu_h", "availability", "jobs_outside_hours",
     *(f"mean_total_wait_{size_name(above, most)}_s" for above, most in itertools.pairwise(SIZES)),
 })  # fmt: skip
 """The other numbers that a run can have in ``summary.json``, but for those of packages and of notes of policies."""
@@ -137,7 +138,7 @@ DEFAULTS = (
     "mean_jct_s", "p95_jct_s", "p99_jct_s", "mean_total_wait_s", "p95_total_wait_s", "makespan_s",
     "mean_slowdown", "max_finish_time_fairness", "total_cost", "leasing_cost", "energy_cost",
     "tardiness_cost", "energy_kwh", "late_jobs", "gpu_utilisation", "allocation_ratio",
-    "fragmentation_ratio", "effective_training_ratio", "preemptions",
+    "fragmentation_ratio", "effective_training_ratio", "lost_gpu_h", "preemptions",
 )  # fmt: skip
 """Compared where none is named and the runs have it; what is 0, or 1, in all of them is left out."""
 

@@ -10,6 +10,7 @@ from experiments.comparison.comparing import on_same_draws, said_of_jobs
 from experiments.comparison.estimating import is_shown
 from experiments.comparison.metrics import metric_of
 from experiments.comparison.plan import Plan
+from experiments.comparison.premises import premises
 from experiments.comparison.recorded import said_of_record
 from experiments.comparison.runs import Runs
 from experiments.estimates import INTERVAL
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from experiments.scenario.schema import Scenario
     from experiments.sweep.store import Store
 
-TOLD = ("mean_total_wait_s", "p95_total_wait_s", "gpu_utilisation", "total_cost")
+TOLD = ("mean_total_wait_s", "p95_total_wait_s", "gpu_utilisation", "lost_gpu_h", "total_cost")
 """Metrics of which the answer has a sentence."""
 
 
@@ -120,7 +121,7 @@ def what_if(
                 "difference": apart["mean"], "lower": apart["lower"], "upper": apart["upper"],
                 "replications": apart["replications"],
             })  # fmt: skip
-    told = said_of_record(base, found.runs, "base")
+    told = [*said_of_record(base, found.runs, "base"), *premises((base, other), found.runs)]
     notes = [*found.notes, *said_of_jobs((base, other)), *told]
     if "total_cost" not in found.metrics:
         notes.append(

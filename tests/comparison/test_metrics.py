@@ -194,6 +194,7 @@ FEATURES = {
     "failures": {"time_to_failure": "exponential:86400", "repair": "exponential:600"},
     "server": {"service": "exponential:40"},
     "tenants": {"draw": {"a": 0.5, "b": 0.5}, "quota": {"a": 140, "b": 140}},
+    "calendar": {"begins": "2024-01-01", "rules": [{"start": "00:20-24:00"}]},
     "admission": {},
     "adapt": {"due": "factor:1.5,4"},
 }  # fmt: skip
