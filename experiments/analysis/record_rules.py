@@ -56,7 +56,7 @@ class Queue:
         submit_s, start_s, end_s = (
             column[jobs] for column in (record.submit_s, record.recorded_start_s, record.end_s)
         )
-        last_s = max(np.nanmax(end_s, initial=-np.inf), start_s.max())
+        last_s = max(np.nanmax(end_s, initial=-np.inf), start_s.max(initial=-np.inf))
         end_s, gpus = np.where(np.isnan(end_s), last_s, end_s), record.num_gpus[jobs]
         times_s = np.unique(np.concatenate([submit_s, start_s, end_s]))
         held = _steps(times_s, start_s, gpus) - _steps(times_s, end_s, gpus)

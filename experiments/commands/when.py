@@ -77,6 +77,10 @@ def time_of(text: str, origin_s: float) -> float:
         date = datetime.fromisoformat(text)
     except ValueError:
         raise InputError(f"--at: got {text!r}, expected a date and time, or seconds") from None
+    if date.tzinfo is not None:
+        raise InputError(
+            f"--at: got {text!r}, expected a time without a zone, as clocks of the site show it"
+        )
     if math.isnan(origin_s):
         raise InputError(f"--at: got {text!r}, expected seconds: the log has no dates")
     return date.replace(tzinfo=UTC).timestamp() - origin_s

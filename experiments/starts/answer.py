@@ -13,6 +13,7 @@ from experiments.analysis.spans import span
 from experiments.starts.forest import FIT_ON, QUANTILES, Forest, Model
 from experiments.starts.history import History, Request
 from experiments.starts.measured import (
+    BLOCK,
     CALIBRATED_ON,
     MEASURED_ON,
     NOMINAL,
@@ -25,6 +26,7 @@ from experiments.starts.snapshot import INPUTS, snapshots, state_at
 from simulator.errors import InputError
 from simulator.metrics.waits import AT_ONCE_S
 from simulator.model.cluster import FloatArray
+from simulator.model.tolerances import SUMS
 
 FEWEST = 1_000
 """Jobs whose start is known; of fewer nothing is promised."""
@@ -41,20 +43,21 @@ class Answer:
 
     Attributes
     ----------
-    request, at_s : what it asks for, and when, s on the clock of the log.
+    request : what it asks for.
     median_s, low_s, high_s : s from then until its start: the median, and an interval of 90 %.
     state : `INPUTS` at that time.
     is_forest : whether the forest says it; else the plain rule.
+    unsaid : options that are not given, by name, and whether the jobs of the log tell them.
     measured, other : that rule, and the other one, on the last jobs of the log.
     """
 
     request: Request
-    at_s: float
     median_s: float
     low_s: float
     high_s: float
     state: dict[str, float]
     is_forest: bool
+    unsaid: dict[str, bool]
     measured: Measured
     other: Measured
 
@@ -63,9 +66,9 @@ class Answer:
         """The reason that holds the job when it is submitted, a clause."""
         free, gpus = self.state["free"], self.request.gpus
         waiting, before = int(self.state["waiting"]), _jobs(int(self.state["waiting"]))
-        if free < gpus:
+        if free < gpus - SUMS:
             end_s = self.state["enough_free_after_s"]
-            after = "" if end_s < 0 else f"; the running jobs leave enough after {span(end_s)} at the latest, by the times that they asked for"  # fmt: skip
+            after = "" if end_s <= 0 else f"; the running jobs leave enough after {span(end_s)} at the latest, by the times that they asked for"  # fmt: skip
             return f"too few GPUs are free: {free:g} of the {gpus:g} that it needs{after}"
         if waiting:
             return f"{free:g} GPUs are free, so there is room; {before} came before it"
@@ -104,26 +107,42 @@ def answer(history: History, request: Request, at_s: float | None, told: Told) -
         raise InputError(
             f"schedlab when: {_percent(waits, 1)} of the jobs waited for more than a minute, expected a log with a queue: a job starts at once"
         )
-    inputs = snapshots(past, len(past) - 2 * FIT_ON - MEASURED_ON - CALIBRATED_ON)
+    if request.gpus > past.gpus[known].max():
+        raise InputError(
+            f"--gpus: got {request.gpus:g}, expected at most {past.gpus[known].max():g}, as the largest job of the log that had started"
+        )
+    seen = _seen(past, request, when_s)
+    rows = 2 * FIT_ON + MEASURED_ON + CALIBRATED_ON
+    inputs = snapshots(past, known.item(max(0, len(known) - rows)))
     rules: tuple[Model, Model] = Forest(past, inputs), PlainRule(past, inputs)
     forest, plain = (
         measure(past, inputs, rule, when_s, functools.partial(_told_of, told, k))
         for k, rule in enumerate(rules)
     )
+    if len(plain.jobs) < BLOCK:
+        raise InputError(
+            f"schedlab when: intervals could be measured on {len(plain.jobs)} jobs, expected {BLOCK} at least: too few starts were "
+            "known when the others came"
+        )
     is_forest = forest.coverage >= LEAST_COVERAGE and forest.loss <= plain.loss
     measured, other = (forest, plain) if is_forest else (plain, forest)
-    if measured.coverage < LEAST_COVERAGE:
+    if not measured.coverage >= LEAST_COVERAGE:
         raise InputError(
             f"schedlab when: the 90 % intervals held for {_percent(forest.coverage)} of the last jobs by the forest and for {_percent(plain.coverage)} by the "
             f"plain rule, expected {_percent(LEAST_COVERAGE)} at least: nothing is promised"
         )
-    seen = _seen(past, request, when_s)
     found = rules[0 if is_forest else 1].quantiles(known, seen[None, :])
     low_s, high_s = interval(found, measured.levels)
     state = dict(zip(INPUTS, seen.tolist(), strict=True))
     median_s = found[0, QUANTILES.index(0.5)]
     return Answer(
-        request, when_s, float(median_s), float(low_s[0]), float(high_s[0]), state, is_forest, measured, other
+        request, float(median_s), float(low_s[0]), float(high_s[0]), state, is_forest,
+        {
+            "--time": math.isnan(request.asked_s) and not np.isnan(past.asked_s).all(),
+            "--user": not request.user and len(past.users) > 1,
+            "--partition": not request.partition and len(past.partitions) > 1,
+        },
+        measured, other,
     )  # fmt: skip
 
 
@@ -156,7 +175,7 @@ def _seen(history: History, request: Request, at_s: float) -> FloatArray:
     ):
         if name and name not in names:
             raise InputError(
-                f"{what}: got {name!r}, expected one of the log: {', '.join(names[:8])}"
+                f"{what}: got {name!r}, expected one of the log: {', '.join(filter(None, names[:8])) or 'it names none'}"
             )
         numbers.append(names.index(name) if name in names else -1)
     return np.array(state_at(history, at_s).seen(at_s, request, *numbers))
@@ -176,13 +195,24 @@ def lines(found: Answer) -> list[str]:
     )
     return [
         f"asked      {_count(request.gpus)}{asked}{who}",
-        f"then       {state['in_use']:g} of {state['in_use'] + state['free']:g} GPUs are in use; {_jobs(int(state['waiting']))} with {_count(state['waiting_gpus'])} wait",
+        f"then       {state['in_use']:g} of {state['in_use'] + state['free']:g} GPUs are in use; jobs that wait: {int(state['waiting'])}, for {_count(state['waiting_gpus'])}",
         f"start      median: {_after(found.median_s)}; with {_percent(NOMINAL)} between {_after(found.low_s)} and {_after(found.high_s)}",
         f"reason     {found.reason}",
-        f"measured   such intervals held for {_percent(best.coverage)} of the last {len(best.jobs):,} jobs{long}{worst}",
-        f"rule       {ours}: loss {best.loss:.3f}, mean width {span(best.width_s)}; {theirs}: held for {_percent(rest.coverage)}, loss {rest.loss:.3f}, {span(rest.width_s)}",
+        f"measured   such intervals held for {_percent(best.coverage)} of the last {len(best.jobs):,} jobs that had started{long}{worst}",
+        f"rule       {ours}: loss {best.loss:.3f} (the less, the better), mean width {span(best.width_s)}; {theirs}: held for {_percent(rest.coverage)}, loss {rest.loss:.3f}, {span(rest.width_s)}",
+        *_unsaid(found),
         "note       a change of the site's rules or machines is not foreseen",
     ]  # fmt: skip
+
+
+def _unsaid(found: Answer) -> list[str]:
+    """A note on what the jobs have that the coverage was measured on, and the request does not say."""
+    unsaid = [name for name, is_there in found.unsaid.items() if is_there]
+    return (
+        [f"note       not said: {' and '.join(unsaid)}; the coverage is that of jobs that said it"]
+        if unsaid
+        else []
+    )
 
 
 def _after(seconds: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from experiments.starts.history import History, Request
 from simulator.model.cluster import FloatArray
+from simulator.model.tolerances import SUMS
 
 LAST = 20
 """Starts that are looked back on."""
@@ -60,6 +62,8 @@ class State:
         if job in self.running:
             del self.running[job]
             self.in_use -= self.history.gpus.item(job)
+            if not self.running:  # parts of GPUs leave a rest
+                self.in_use = 0.0
         else:
             self.waiting.pop(job, None)
 
@@ -70,7 +74,8 @@ class State:
         waiting = np.fromiter(self.waiting, np.int64, len(self.waiting))
         hour, weekday = h.clock(np.array([at_s]))
         free = self.most_in_use - self.in_use
-        left_s = np.nan_to_num(h.start_s[running] + h.asked_s[running] - at_s).clip(0)
+        until_s = (h.start_s[running] + h.asked_s[running] - at_s).clip(0)
+        left_s = np.nan_to_num(until_s)
         asked_s, gpus = np.nan_to_num(h.asked_s[waiting]), h.gpus[waiting]
         own_runs, own_waits = h.user[running] == user, h.user[waiting] == user
         waits = [wait_s for _, wait_s in self.last]
@@ -78,7 +83,7 @@ class State:
             hour.item(), weekday.item(), request.gpus, np.nan_to_num(request.asked_s, nan=-1.0), partition, user,
             self.in_use, free, len(running), len(waiting), gpus.sum(), (gpus * asked_s).sum(),
             np.count_nonzero(asked_s <= request.asked_s), np.count_nonzero(gpus >= request.gpus),
-            (h.gpus[running] * left_s).sum(), _enough_free_s(request.gpus, free, h.gpus[running], left_s),
+            (h.gpus[running] * left_s).sum(), _enough_free_s(request.gpus, free, h.gpus[running], until_s),
             at_s - h.submit_s[waiting].min() if len(waiting) else 0.0,
             np.count_nonzero(own_runs), h.gpus[running][own_runs].sum(),
             np.count_nonzero(own_waits), gpus[own_waits].sum(),
@@ -90,12 +95,14 @@ class State:
 
 
 def _enough_free_s(needed: float, free: float, gpus: FloatArray, left_s: FloatArray) -> float:
-    """Seconds until so many GPUs are free if all jobs run for as long as they asked for, and none starts."""
-    if free >= needed:
+    """Seconds until so many GPUs are free if all jobs run for as long as they asked for, and none starts; -1: not known."""
+    if free >= needed - SUMS:
         return 0.0
+    left_s = np.nan_to_num(left_s, nan=np.inf)
     order = np.argsort(left_s, kind="stable")
-    enough = np.flatnonzero(free + gpus[order].cumsum() >= needed)
-    return float(left_s[order][enough[0]]) if len(enough) else -1.0
+    enough = np.flatnonzero(free + gpus[order].cumsum() >= needed - SUMS)
+    after_s = float(left_s[order][enough[0]]) if len(enough) else math.inf
+    return after_s if after_s < math.inf else -1.0
 
 
 def snapshots(history: History, first: int = 0) -> FloatArray:

@@ -74,14 +74,19 @@ class Agreement:
     use: float
 
 
-def agreement_of(recorded: Side, simulated: Side, total_gpus: float) -> Agreement:
+def agreement_of(
+    recorded: Side, simulated: Side, total_gpus: float, own: npt.NDArray[np.bool_] | None = None
+) -> Agreement:
     """The agreement of two sides of the same jobs.
 
     Parameters
     ----------
     total_gpus : of the machine.
+    own : ``(J,)`` jobs that it is of; the others hold GPUs all the same. None: all.
     """
     known = np.isfinite(recorded.wait_s) & np.isfinite(simulated.wait_s)
+    if own is not None:
+        known &= own
     had_room, would_have = (
         _part(side.room_s(total_gpus)[known], side.wait_s[known]) for side in (recorded, simulated)
     )
@@ -124,6 +129,8 @@ def hourly(side: Side) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 def _hours(*sides: Side) -> FloatArray:
     """Ends of the hours from the first submission to the last one."""
+    if not len(sides[0].submit_s):
+        return HOUR_S * np.arange(2, dtype=np.float64)
     first_s = min(float(side.submit_s.min()) for side in sides)
     last_s = max(float(side.submit_s.max()) for side in sides)
     count = int((last_s - first_s) // HOUR_S) + 2

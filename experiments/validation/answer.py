@@ -72,6 +72,12 @@ def verdict(found: Agreement, held: HeldOut | None) -> Verdict:
         if _is_near(ratio):
             return Verdict("recommended", f"{said}{_who(found)}", factor=factor_of(found.ratio))
         return Verdict("refused", f"{said}{differences} No size is recommended.", factor=factor_of(found.ratio))  # fmt: skip
+    if math.isnan(held.ratio.mean):
+        return Verdict(
+            "refused",
+            f"{said}{differences} No job of the second half waited, so nothing that was fitted on the first half can be judged, "
+            "and no size is recommended.",
+        )
     if not _is_near(held.ratio.mean):
         return Verdict(
             "refused",

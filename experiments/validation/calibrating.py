@@ -12,7 +12,7 @@ import numpy as np
 
 from experiments.comparison.entrants import Entrant
 from experiments.comparison.size import border
-from experiments.validation.agreement import Agreement, agreement_of, ratio_of_means
+from experiments.validation.agreement import Agreement, Side, agreement_of, ratio_of_means
 from experiments.validation.rules import Rule, suggested
 from experiments.validation.simulating import Failed, Sides, Simulations
 from simulator.errors import InputError
@@ -99,10 +99,17 @@ class Calibration:
         chosen: list[Rule] = []
         found: list[Tried] = []
         for rule in rules:
-            if _is_other_tenant(rule, chosen) or (rule.outages and self._folder is None):
+            if (
+                _is_other_tenant(rule, chosen)
+                or (rule.outages and self._folder is None)
+                or _tables(rule) & {*self._entrant.scenario.features}  # the site's own stay
+            ):
                 continue
             scenario = self._first_jobs(self._with(self._entrant.scenario, [*chosen, rule]))
-            ran = self._run(scenario, f"the first half of the jobs; {rule.words}")
+            try:
+                ran = self._run(scenario, f"the first half of the jobs; {rule.words}")
+            except InputError:  # some jobs cannot keep to the rule
+                continue
             after = agreement_of(ran.recorded, ran.simulated, ran.total_gpus)
             is_kept = distance_of(after) < distance_of(now) - LEAST_GAIN
             found.append(Tried(rule, now, after, is_kept))
@@ -120,7 +127,8 @@ class Calibration:
             A run failed.
         """
         groups, sides = self.groups, self._sides
-        if not groups or len(self.first) < 2:
+        is_known = np.isfinite(sides.recorded.take(self.first).wait_s)
+        if not groups or is_known.sum() < 2:
             return None
         of = sum(groups.values())
         recorded_s = float(np.nanmean(sides.recorded.take(self.first).wait_s))
@@ -128,10 +136,10 @@ class Calibration:
 
         def mean_s(nodes: int) -> float:
             if nodes == of and not rules:  # known: what comes later hardly moves the first half
-                return float(np.nanmean(sides.simulated.take(self.first).wait_s))
+                return _mean_s(sides.simulated.take(self.first), sides.recorded.take(self.first))
             sized = self._first_jobs(_sized(scenario, groups, nodes))
             ran = self._run(sized, f"{nodes} of {of} nodes on the first half of the jobs")
-            return float(np.nanmean(ran.simulated.wait_s))
+            return _mean_s(ran.simulated, ran.recorded)
 
         nodes, fit_s = fitted(mean_s, recorded_s, of, self._fewest(of))
         judged = self._run(_sized(scenario, groups, nodes), f"{nodes} of {of} nodes on all jobs")
@@ -180,6 +188,16 @@ class Calibration:
         if isinstance(found, Failed):
             raise InputError(found.reason)
         return found
+
+
+def _mean_s(simulated: Side, recorded: Side) -> float:
+    """Simulated mean wait of the jobs whose recorded wait is known, s."""
+    return float(np.nanmean(simulated.wait_s[np.isfinite(recorded.wait_s)]))
+
+
+def _tables(rule: Rule) -> set[str]:
+    """Tables of a scenario that a rule sets."""
+    return {s.partition(".")[0] for s in rule.settings} | ({"outages"} if rule.outages else set())
 
 
 def distance_of(found: Agreement) -> float:
@@ -231,9 +249,12 @@ def _groups(scenario: Scenario) -> dict[str, int]:
 
 
 def _shared(groups: dict[str, int], nodes: int) -> dict[str, int]:
-    """So many nodes in the proportions of the groups, each at least one."""
-    of = sum(groups.values())
-    return {key: max(1, round(count * nodes / of)) for key, count in groups.items()}
+    """So many nodes in the proportions of the groups, each at least one; the largest has the rest."""
+    of, found = sum(groups.values()), {}
+    for key, count in sorted(groups.items(), key=lambda each: each[1]):
+        found[key] = max(1, round(count * nodes / of))
+        nodes, of = nodes - found[key], of - count
+    return {key: found[key] for key in groups}
 
 
 def _sized(scenario: Scenario, groups: dict[str, int], nodes: int) -> Scenario:

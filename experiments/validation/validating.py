@@ -131,7 +131,10 @@ def validate(
         tried = calibration.kept(rules) if calibrate else []
         chosen = [each.rule for each in tried if each.kept]
         if chosen or not is_not_capacity(first):
-            held = calibration.held_out(chosen)
+            try:
+                held = calibration.held_out(chosen)
+            except InputError as error:  # what is known is told all the same
+                excluded.append(Excluded("fitted cluster", str(error)))
     return Validation(
         log, entrant.scenario, sides, agreements, _by_partition(sides[policy]), tuple(rules),
         tuple(tried), held, verdict(first, held), tuple(excluded),
@@ -147,8 +150,7 @@ def _by_partition(sides: Sides) -> dict[str, Agreement]:
     chosen = names[np.argsort(-counts, kind="stable")][:MOST_PARTITIONS].tolist()
     found = {}
     for name in chosen:
-        own = np.flatnonzero(of == name)
-        found[name] = agreement_of(
-            sides.recorded.take(own), sides.simulated.take(own), sides.total_gpus
-        )
+        own = agreement_of(sides.recorded, sides.simulated, sides.total_gpus, of == name)
+        if own.recorded.count:
+            found[name] = own
     return found

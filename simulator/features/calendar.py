@@ -36,6 +36,8 @@ from simulator.model.workload import Workload
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 DAY, WEEK = 24 * 60, 7 * 24 * 60
 """Minutes."""
+LAST_YEAR = 9000
+"""The last year in which hours begin; a clock that comes so far does not count seconds."""
 HOURS = 'hours such as "mon-fri 18:00-08:00, sat-sun"'
 _HOURS = re.compile(
     r"(?:([a-z]{3})(?:-([a-z]{3}))?)? ?(?:(\d\d?):(\d\d)-(\d\d?):(\d\d))?", re.ASCII
@@ -188,6 +190,10 @@ class CalendarRecord(FeatureRecord):
 def open_spans(hours: Hours, begins: datetime, begin_s: float) -> Iterator[tuple[float, float]]:
     """From when until when hours last, s after ``begins``, for ever, without those that are over at ``begin_s``."""
     zone, zero_s = begins.tzinfo, begins.timestamp()
+    if begin_s > (LAST_YEAR - begins.year) * 366 * DAY * 60.0:
+        raise InputError(
+            f"calendar: the clock begins at {begin_s:g} s, expected seconds since {begins:%Y-%m-%d}"
+        )
     first = (begins + timedelta(seconds=begin_s)).astimezone(zone).replace(tzinfo=None)
     monday = datetime.combine(first.date(), datetime.min.time()) - timedelta(
         days=first.weekday() + 7
@@ -195,7 +201,7 @@ def open_spans(hours: Hours, begins: datetime, begin_s: float) -> Iterator[tuple
     if hours == [(0, WEEK)]:
         yield begin_s, math.inf
         return
-    while True:
+    while monday.year < LAST_YEAR:
         for span in hours:
             open_s, close_s = (_at(monday, minutes, zone) - zero_s for minutes in span)
             if close_s > begin_s:
@@ -206,6 +212,23 @@ def open_spans(hours: Hours, begins: datetime, begin_s: float) -> Iterator[tuple
 def _at(monday: datetime, minutes: int, zone: tzinfo | None) -> float:
     """Seconds since 1970 at which the clocks of a zone show so many minutes after a Monday."""
     return (monday + timedelta(minutes=minutes)).replace(tzinfo=zone).timestamp()
+
+
+def _expect_common_hours(rules: Sequence[StartRule], workload: Workload) -> None:
+    """`InputError` where the rules of a job have no hour together, so that it would wait for ever."""
+    own = np.array([rule.jobs for rule in rules])
+    week = np.zeros((len(rules), WEEK), dtype=np.bool_)
+    for r, rule in enumerate(rules):
+        for begin, end in rule.hours:
+            week[r, np.arange(begin, end) % WEEK] = True
+    for who in np.unique(own, axis=1).T:
+        if who.any() and not week[who].all(axis=0).any():
+            job = int((who == own.T).all(axis=1).argmax())
+            raise KeyedError(
+                "calendar.rules",
+                f"job {workload.job_id[job]!r} keeps to rules {' and '.join(map(str, np.flatnonzero(who)))}, which have no hour "
+                "together; expected hours that overlap",
+            )
 
 
 class CalendarRule(Config):
@@ -252,6 +275,7 @@ class CalendarKeys(FeatureTable):
         for r, rule in enumerate(self.rules):
             with at_key(f"calendar.rules[{r}].start"):
                 rules.append(rule.made(scene.workload))
+        _expect_common_hours(rules, scene.workload)
         return Calendar(rules, begins)
 
     def _begins(self, scene: Scene) -> datetime:

@@ -77,6 +77,8 @@ def _nodes(table: Table, row: int, text: str, num_nodes: int) -> list[int]:
     found: list[int] = []
     for part in text.split():
         first, _, last = part.partition("-")
+        if int(last or first) < int(first):
+            raise table.error(row, "node", NODES)
         found += range(int(first), int(last or first) + 1)
     if not found or max(found) >= num_nodes:
         raise table.error(row, "node", f"nodes from 0 to {num_nodes - 1}")

@@ -83,7 +83,7 @@ def in_minutes(table: Table, limit: str) -> Table:
     Most jobs run for longer than so many seconds, and hardly any for longer than so many minutes.
     """
     title = re.findall("[a-z]+", table.titles.get(limit, limit).lower())
-    if title[-1] in UNITS["s"] or limit in table.units:
+    if (title and title[-1] in UNITS["s"]) or limit in table.units:
         return table
     ran_s, limit_s = table.numbers("duration_s"), table.numbers(limit)
     if "start_time_s" in table and "end_time_s" in table:

@@ -155,6 +155,34 @@ def test_whose_rule_it_is(rule, jobs):
     assert made.begins == MONDAY
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "clash"),
+    [
+        ({"start": "mon"}, {"start": "tue"}, True),
+        ({"start": "mon"}, {"start": "tue", "least_gpus": 8}, True),
+        ({"start": "mon", "least_gpus": 8}, {"start": "tue", "vc": ["b"]}, False),  # of two jobs
+        ({"start": "mon 08:00-12:00"}, {"start": "mon 11:59-13:00"}, False),
+        ({"start": "mon 08:00-12:00"}, {"start": "mon 12:00-13:00"}, True),
+        ({"start": "sun 23:00-01:00"}, {"start": "mon 00:30-02:00"}, False),
+    ],
+)
+def test_rules_of_a_job_need_an_hour_together(first, second, clash):
+    keys = CalendarKeys(rules=[first, second], begins="2024-01-01")
+    jobs = scene(vc=["a", "b", "a"])
+    if clash:
+        with input_error(
+            "calendar.rules: job 'j", "keeps to rules 0 and 1, which have no hour together"
+        ):
+            keys.make(jobs)
+    else:
+        assert len(keys.make(jobs).rules) == 2
+
+
+def test_a_clock_of_milliseconds_is_told():
+    with input_error("calendar: the clock begins at 1.7e+12 s, expected seconds since 2024-01-01"):
+        next(open_spans(parse_hours("mon"), MONDAY, 1.7e12))
+
+
 def test_mistakes_and_notes():
     with input_error("calendar.begins: missing"):
         CalendarKeys(rules=[{"start": NIGHT}]).make(scene())

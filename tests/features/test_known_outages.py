@@ -78,7 +78,7 @@ def test_dates_count_from_the_date_of_the_first_second(tmp_path):
     ("row", "told"),
     [
         ("4,0,1", "line 2: node is '4', expected nodes from 0 to 3"),
-        ("2-1,0,1", "line 2: node is '2-1', expected nodes from 0 to 3"),
+        ("2-1,0,1", "line 2: node is '2-1', expected nodes from 0 on"),
         ("n1,0,1", "line 2: node is 'n1', expected nodes from 0 on"),
         ("0,5,5", "line 2: to is '5', expected a time after that of the column from"),
         ("0,2024-01-01 00:00,2024-01-01 01:00", "expected seconds on the clock of the jobs, which have no dates"),

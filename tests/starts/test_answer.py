@@ -28,19 +28,20 @@ def measured(coverage, loss_minutes=1.0, width_s=600.0, long=True):
 
 
 def made(
-    state=None,
-    low_s=0.0,
-    median_s=0.0,
-    high_s=HOUR,
-    is_forest=True,
-    request=None,
-    long=True,
-    coverage=0.94,
-):
+    state=None, low_s=0.0, median_s=0.0, high_s=HOUR, is_forest=True, request=None, long=True, coverage=0.94, unsaid=None,
+):  # fmt: skip
     seen = dict.fromkeys(INPUTS, 0.0) | {"in_use": 6.0, "free": 2.0} | (state or {})
     best, rest = measured(coverage, long=long), measured(0.86)
     return Answer(
-        request or Request(4.0, 8 * HOUR), 0.0, median_s, low_s, high_s, seen, is_forest, best, rest
+        request or Request(4.0, 8 * HOUR),
+        median_s,
+        low_s,
+        high_s,
+        seen,
+        is_forest,
+        unsaid or {},
+        best,
+        rest,
     )
 
 
@@ -49,6 +50,8 @@ def made(
     [
         ({"free": 3, "enough_free_after_s": -1}, "too few GPUs are free: 3 of the 4 that it needs"),
         ({"free": 3, "enough_free_after_s": 7200}, "too few GPUs are free: 3 of the 4 that it needs; the running jobs leave enough after 2 h at the latest, by the times that they asked for"),
+        ({"free": 3, "enough_free_after_s": 0}, "too few GPUs are free: 3 of the 4 that it needs"),
+        ({"free": 4 - 1e-12, "waiting": 0}, "nothing: 4 GPUs are free and no job waits"),
         ({"free": 4, "waiting": 1}, "4 GPUs are free, so there is room; one job came before it"),
         ({"free": 9, "waiting": 12}, "9 GPUs are free, so there is room; 12 jobs came before it"),
         ({"free": 4}, "nothing: 4 GPUs are free and no job waits"),
@@ -78,11 +81,11 @@ def test_all_lines():
     found = lines(made({"waiting": 2, "waiting_gpus": 9, "free": 2}))
     assert found[:2] == [
         "asked      4 GPUs for 8 h",
-        "then       6 of 8 GPUs are in use; 2 jobs with 9 GPUs wait",
+        "then       6 of 8 GPUs are in use; jobs that wait: 2, for 9 GPUs",
     ]
     assert (
         found[4]
-        == "measured   such intervals held for 94 % of the last 100 jobs, 94 % of those that waited for more than an hour; on the worst day for 94 %"
+        == "measured   such intervals held for 94 % of the last 100 jobs that had started, 94 % of those that waited for more than an hour; on the worst day for 94 %"
     )
     assert found[5].startswith("rule       the forest on the state of the queue: loss ")
     assert "; the plain rule, past waits of such jobs: held for 86 %, loss " in found[5]
@@ -90,9 +93,23 @@ def test_all_lines():
     assert plain[0] == "asked      1 GPU, partition p, user ann"
     assert (
         plain[4]
-        == "measured   such intervals held for 94 % of the last 100 jobs; on the worst day for 94 %"
+        == "measured   such intervals held for 94 % of the last 100 jobs that had started; on the worst day for 94 %"
     )
     assert plain[5].startswith("rule       the plain rule, past waits of such jobs: loss ")
+
+
+@pytest.mark.parametrize(
+    ("unsaid", "told"),
+    [
+        ({}, None),
+        ({"--user": False, "--time": False}, None),
+        ({"--user": True, "--time": False}, "note       not said: --user; the coverage is that of jobs that said it"),
+        ({"--user": True, "--time": True}, "note       not said: --user and --time; the coverage is that of jobs that said it"),
+    ],
+)  # fmt: skip
+def test_what_the_request_does_not_say(unsaid, told):
+    found = lines(made(unsaid=unsaid))
+    assert found[6:-1] == ([told] if told else [])
 
 
 def log_of(count=1_600, busy=True, seed=0):
@@ -148,12 +165,23 @@ def test_what_comes_after_the_time_changes_nothing():
         (log_of(), {"at_s": -1.0}, "--at: got -1 s"),
         (log_of(busy=False), {}, "0.0 % of the jobs waited for more than a minute, expected a log with a queue"),
         (log_of(), {"partition": "x"}, "--partition: got 'x', expected one of the log: p"),
+        (log_of(), {"gpus": 9.0}, "--gpus: got 9, expected at most 8, as the largest job of the log that had started"),
         (log_of(), {"user": "bob"}, "--user: got 'bob', expected one of the log: ann"),
     ],
 )  # fmt: skip
 def test_refusals(log, more, told):
     with input_error(told):
         ask(log, **more)
+
+
+def test_starts_that_were_known_too_late():
+    """All jobs come in the first second and wait for hours: nothing was known when they came."""
+    log = log_of()
+    submit = np.arange(1_600) / 1_600
+    start = np.append(submit[:-1] + 7200, np.nan)
+    late = replace(log, submit_s=np.append(submit[:-1], 1e6), start_s=start, end_s=start + 60)
+    with input_error("intervals could be measured on", "expected 500 at least"):
+        ask(late)
 
 
 def test_a_log_whose_waits_grow_for_ever_gets_no_promise():
@@ -197,6 +225,8 @@ def test_times_of_a_log():
     assert time_of("2024-01-01 01:00", 1_704_067_200.0) == 3600
     with input_error("--at: got '2024-01-01', expected seconds: the log has no dates"):
         time_of("2024-01-01", np.nan)
+    with input_error("--at: got '2024-01-01T10:00Z', expected a time without a zone"):
+        time_of("2024-01-01T10:00Z", 0.0)
     with input_error("--at: got 'soon', expected a date and time, or seconds"):
         time_of("soon", 0.0)
 

@@ -59,8 +59,23 @@ def test_who_left_waits_no_more_and_waits_that_are_over_are_known():
     [(2.0, 0.0), (3.0, 140.0), (6.0, 140.0), (7.0, -1.0)],
 )
 def test_when_enough_would_be_free(gpus, after_s):
+    """Without the limit of the job that runs it is not known."""
     rows = [*HAND[:4], (60.0, NAN, NAN, gpus, 10.0, 0, 0)]
     assert seen(4, rows)["enough_free_after_s"] == after_s
+    without = [(*HAND[0][:4], NAN, 0, 0), *rows[1:]]
+    assert seen(4, without)["enough_free_after_s"] == (0.0 if gpus == 2 else -1.0)
+    assert seen(4, without)["left_gpu_s"] == 0.0
+
+
+def test_parts_of_gpus_leave_no_rest():
+    """0.1 and 0.2 of a GPU came and went: nothing is in use."""
+    rows = [
+        (0.0, 0.0, 9.0, 0.1, 9.0, 0, 0),
+        (1.0, 1.0, 8.0, 0.2, 9.0, 0, 0),
+        (20.0, 20.0, 21.0, 0.3, 9.0, 0, 0),
+    ]
+    assert seen(2, rows)["in_use"] == 0.0
+    assert seen(2, rows)["enough_free_after_s"] == 0.0
 
 
 def test_clocks_and_days_of_the_site():

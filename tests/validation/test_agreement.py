@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from experiments.validation.agreement import Side, agreement_of, hourly
-from experiments.validation.calibrating import fitted
+from experiments.validation.calibrating import _shared, fitted
 
 
 def side(rng: np.random.Generator, submit_s: np.ndarray, gpus: np.ndarray) -> Side:
@@ -71,6 +71,37 @@ def test_jobs_without_a_recorded_start_are_left_out(both):
     found = agreement_of(Side(one.submit_s, start_s, one.end_s, one.gpus), other, 12)
     assert found.recorded.count == found.simulated.count == known.sum()
     assert found.ratio.mean == pytest.approx(other.wait_s[known].mean() / one.wait_s[known].mean())
+
+
+def test_room_of_some_jobs_counts_what_the_others_hold():
+    """Two GPUs. A's job holds both until 100 s; B's, of 10 s, waits for them all the time. Of the whole, too."""
+    jobs = Side(
+        np.array([0.0, 10.0]),
+        np.array([0.0, 100.0]),
+        np.array([100.0, 200.0]),
+        np.array([2.0, 1.0]),
+    )
+    of_b = agreement_of(jobs, jobs, 2, np.array([False, True]))
+    assert (of_b.recorded.count, of_b.recorded.mean_s, of_b.recorded_room) == (1, 90.0, 0.0)
+    assert agreement_of(jobs, jobs, 3, np.array([False, True])).recorded_room == 1.0
+
+
+def test_of_no_job_nothing_is_known():
+    none = Side(*(np.array([1.0, 2.0]) for _ in range(4))).take(np.array([False, False]))
+    found = agreement_of(none, none, 2)
+    assert found.recorded.count == 0
+    assert math.isnan(found.queue)
+    assert math.isnan(found.ratio.mean)
+
+
+@pytest.mark.parametrize(
+    ("groups", "nodes", "shares"),
+    [([10, 10], 15, [8, 7]), ([10, 10, 10], 31, [10, 10, 11]), ([1, 1], 3, [2, 1]), ([4, 16], 10, [2, 8]), ([1, 9], 2, [1, 1])],
+)  # fmt: skip
+def test_nodes_that_groups_share_are_as_many_as_are_told(groups, nodes, shares):
+    found = _shared({f"g{k}": count for k, count in enumerate(groups)}, nodes)
+    assert list(found.values()) == shares
+    assert list(found) == [f"g{k}" for k in range(len(groups))]
 
 
 def test_nothing_waits_and_few_days():

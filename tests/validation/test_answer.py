@@ -54,6 +54,10 @@ CASES = [
     # nothing can be said, whatever was fitted
     (found(jobs=999), held(), Verdict("none", "No verdict: 999 jobs have a recorded wait, expected at least 1,000.")),
     (found(at_once=0.98), held(), Verdict("none", "No verdict: hardly any job waited (2 % of them for over a minute).")),
+    # the second half did not wait
+    (found(), held(NAN),
+     Verdict("refused", "Waits are too short by half." + ONLY + " No job of the second half waited, so nothing that was fitted on the "
+             "first half can be judged, and no size is recommended.")),
     # room: no number of nodes is an answer
     (found(0.03, room=0.995, ends=(0.02, 0.04)), held(),
      Verdict("refused", "Waits are too short by 97 %. Capacity is not what limits: 100 % of the recorded waiting passed "

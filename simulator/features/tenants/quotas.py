@@ -136,4 +136,6 @@ class Quotas(Feature):
 
     def record(self, end_s: float) -> TenantRecord:
         """The tenants, and how long their jobs were held."""
+        for job in (job for held in self._held for job in held):  # they never got in
+            self.held_s[job] = max(0.0, end_s - self._simulation.submitted_s[job])
         return TenantRecord(self.tenants, self.held_s if self.tenants.is_limited else None)
