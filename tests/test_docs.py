@@ -88,7 +88,7 @@ SMALLER = {
 """Examples that run for seconds, with fewer jobs; `pytest -m slow tests/cli` runs them as they are."""
 
 
-def with_examples(folder: Path) -> Path:
+def with_examples(folder: Path, jobs_of_log: int = 200) -> Path:
     """The folder, in which examples/ is as in the checkout, but for the number of jobs."""
     shutil.copytree(ROOT / "examples", folder / "examples")
     for name, (old, new) in SMALLER.items():
@@ -99,7 +99,7 @@ def with_examples(folder: Path) -> Path:
     jobs = folder / "examples" / "philly_like.csv"
     jobs.write_text("".join(jobs.read_text("utf-8").splitlines(keepends=True)[:121]), "utf-8")
     write = runpy.run_path(str(ROOT / "examples" / "sacct_like.py"))["write"]
-    write(folder / "sacct.txt", 200)  # 5,000 in docs/your_cluster.md
+    write(folder / "sacct.txt", jobs_of_log)  # 5,000 in docs/your_cluster.md
     return folder
 
 
@@ -140,7 +140,8 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
     @cache
     def folder_of(command: str) -> Path:
-        folder = with_examples(tmp_path_factory.mktemp("command"))
+        jobs_of_log = 1_600 if command.startswith("schedlab when") else 200
+        folder = with_examples(tmp_path_factory.mktemp("command"), jobs_of_log)
         for name in command.split()[2:] if command.startswith(READ_RUNS) else []:
             written = [c for c in COMMANDS if c.endswith(f"--out {name}")]
             if earlier := [c for c in written if c.startswith(RUNS_READ)]:
