@@ -38,6 +38,7 @@ import pytest
 
 COMPARISON = ("answer", "estimating", "metrics", "whatif", "size", "plan", "entrants", "comparing")
 IMPORTING = ("imported", "kueue", "slurm")
+BACKFILLING = ("backfilling", "conservative_backfilling", "running", "skyline")
 STATISTICS = ("streams", "estimates", "replications", "long_run", "bootstrap")
 
 BY_HAND = (
@@ -88,7 +89,7 @@ PACKAGES: dict[str, tuple[list[str], list[str]]] = {
     ),
     "bench": (["experiments/bench/table.py"], ["tests/bench/test_table.py"]),
     "backfilling": (
-        ["policies/queues/backfilling.py"],
+        [f"policies/queues/{part}.py" for part in BACKFILLING],
         ["tests/core/test_backfilling.py", "tests/policies/test_where_jobs_lie.py"],
     ),
     "free-capacity": (

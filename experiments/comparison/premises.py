@@ -1,4 +1,4 @@
-"""What an answer rests on and a reader may not expect, a line each: free preemption, work lost at failures, weights of no effect."""
+"""Premises of an answer that a reader may not expect, a line each: free preemption, work lost at failures, weights of no effect."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ def premises(scenarios: Iterable[Scenario], runs: pd.DataFrame) -> list[str]:
 
 def _of_preemption(given: list[Scenario], runs: pd.DataFrame) -> Iterable[str]:
     """A stop that costs nothing."""
-    is_free = all(Delays.of(each.reconfiguration_s) == Delays() for each in given)
-    if is_free and "preemptions" in runs and (runs["preemptions"] > 0).any():
+    if "preemptions" not in runs or not (runs["preemptions"] > 0).any():
+        return
+    if all(Delays.of(each.reconfiguration_s) == Delays() for each in given):
         yield "preemption takes no time here: reconfiguration_s says how long a job needs to go on"
 
 

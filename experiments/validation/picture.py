@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,7 +63,7 @@ def picture_of(found: Validation) -> Figure:
             ax.set(xlabel="days since the first submission", xlim=(0, None))
         for ax in axes:
             ax.legend()
-        figure.suptitle(f"{found.log}: recorded and simulated", parse_math=False)
+        figure.suptitle(f"{Path(found.log).name}: recorded and simulated", parse_math=False)
     return figure
 
 

@@ -526,6 +526,7 @@ def test_scenarios_on_the_same_draws(built, monkeypatch):
 def test_a_scenario_by_a_plan(built, monkeypatch):
     seen = []
     own = worded()
+    monkeypatch.setattr(comparing, "premises", lambda scenarios, runs: [])  # these are no scenarios
     monkeypatch.setattr(
         comparing, "cell_of",
         lambda labels, first, plan: Cell(labels, first, Field((Entrant("a", GIVEN, first),), (), ()), False, 0),
