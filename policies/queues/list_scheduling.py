@@ -1,18 +1,24 @@
 """FIFO, EDF and priority scheduling: one order.
 
 With elastic jobs (the GPUs are the policy's choice) these are the first-principle methods of the
-hierarchical paper, Section V, and of ANDREAS: one job a node, its configuration chosen once, the
-cheapest that meets the due date, else the fastest. With jobs of fixed demand they are list
-scheduling: the first in the order that does not fit holds up the others, or is skipped
-(backfilling without reservation).
+hierarchical paper, Section V, and of ANDREAS: one job a node, its configuration chosen once. The
+papers do not print how; the authors' later program takes the cheapest that meets the due date, else
+the fastest. With jobs of fixed demand they are list scheduling: the first in the order that does not
+fit holds up the others, or is skipped (backfilling without reservation).
 
 `EmptyNodes` is one heap of nodes for each type (one in all, where decisions configure the nodes). A node that is no
 longer empty is left where it was and passed over when it comes up. From decision to decision only
 the nodes that changed are looked at (`View.node_changes`).
+
+Options
+-------
+configuration : of a job whose GPUs are the policy's choice: the "cheapest" that meets its due date, else the fastest; or
+    always the "fastest".
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
@@ -25,6 +31,7 @@ from policies.queues.unread import Unread
 from policies.queues.waiting import Order
 from policies.registry.registration import register
 from simulator import FIXED, NO_CHANGE, Decision, Placement, View
+from simulator.arguments import one_of
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.placement import in_proportion
 from simulator.model.tolerances import INSTANT_S
@@ -86,6 +93,10 @@ def _is_up(node: int, nodes: IntArray) -> bool:
     return place < len(nodes) and int(nodes[place]) == node
 
 
+CONFIGURATIONS = ("cheapest", "fastest")
+"""Configurations of an elastic job: the cheapest that meets its due date, else the fastest; or always the fastest."""
+
+
 def by_due_date() -> Order:
     """Earliest due date first."""
     return Order(lambda view, job: view.workload.due_s.item(job), INSTANT_S, "due date")
@@ -106,14 +117,19 @@ class ListScheduling:
     order : the order.
     backfill : go on past a job that does not fit (jobs of fixed demand).
     preemptive : jobs that run make room for those before them, their progress kept (jobs of fixed demand).
+    configuration : of an elastic job, one of `CONFIGURATIONS`.
     """
 
     name: str
     order: Order
     backfill: bool = False
     preemptive: bool = False
+    configuration: str = "cheapest"
     _empty: EmptyNodes = field(default_factory=EmptyNodes, init=False, repr=False)
     _prices: FloatArray | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        one_of(CONFIGURATIONS, self.name, configuration=self.configuration)
 
     def decide(self, view: View) -> Decision:
         """Start what fits."""
@@ -160,7 +176,9 @@ class ListScheduling:
             absent = [v for v in range(len(cluster.node_types)) if v not in offered]
             times_s[absent] = np.inf
         gpus = [t.gpus for t in cluster.node_types]
-        due_in_s = float(workload.due_s[job]) - view.now_s
+        # Where no configuration is on time, the fastest is taken.
+        is_fastest = self.configuration == "fastest"
+        due_in_s = -math.inf if is_fastest else float(workload.due_s[job]) - view.now_s
         assert self._prices is not None
         return choose_configuration(times_s, due_in_s, self._prices, gpus, "node")
 
@@ -168,9 +186,9 @@ class ListScheduling:
 @register(
     "fifo", requires=("list-or-node",), paper="Filippini et al., 2020", places=True, queue="blind"
 )
-def fifo() -> ListScheduling:
+def fifo(configuration: str = "cheapest") -> ListScheduling:
     """First in, first out; one job a node where jobs are elastic (hierarchical paper)."""
-    return ListScheduling("fifo", Order())
+    return ListScheduling("fifo", Order(), configuration=configuration)
 
 
 @register("fifo-strict", requires=("list-or-node",), places=True, queue="blind")
@@ -186,9 +204,9 @@ def fifo_backfill() -> ListScheduling:
 
 
 @register("edf", requires=("list-or-node", "due"), paper="Filippini et al., 2020", places=True)
-def edf() -> ListScheduling:
+def edf(configuration: str = "cheapest") -> ListScheduling:
     """Earliest due date first, no preemption; one job a node where jobs are elastic."""
-    return ListScheduling("edf", by_due_date())
+    return ListScheduling("edf", by_due_date(), configuration=configuration)
 
 
 @register("edf-backfill", requires=("list-or-node", "due"), places=True)
@@ -203,6 +221,6 @@ def edf_backfill() -> ListScheduling:
     paper="Filippini et al., 2020",
     places=True,
 )
-def weight_priority() -> ListScheduling:
+def weight_priority(configuration: str = "cheapest") -> ListScheduling:
     """Priority scheduling: highest tardiness weight first, no preemption (`ps` in the papers)."""
-    return ListScheduling("weight-priority", by_weight())
+    return ListScheduling("weight-priority", by_weight(), configuration=configuration)
