@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from experiments.analysis.record_failures import NODE_FAILS
 from simulator.features.reconfiguration import Delays
 
 if TYPE_CHECKING:
@@ -12,9 +13,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from experiments.scenario.schema import Scenario
-
-NODE_FAILS = ("NODE_FAIL", "BOOT_FAIL")
-"""States of Slurm of a job whose node failed."""
 
 
 def premises(scenarios: Iterable[Scenario], runs: pd.DataFrame) -> list[str]:
@@ -46,7 +44,7 @@ def _of_failures(given: list[Scenario], runs: pd.DataFrame) -> Iterable[str]:
     from experiments.scenario.build import build
 
     record = build(given[0])[0].record
-    failed = 0 if record is None else sum(state in NODE_FAILS for state in record.state)
+    failed = 0 if record is None else sum(state.upper() in NODE_FAILS for state in record.state)
     if failed:
         yield f"the log holds failures of nodes already, of {failed} jobs: those of the scenario come on top"
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from experiments.analysis.record_failures import Failures, failures_of
 from experiments.comparison.entrants import Excluded, field_of
 from experiments.validation.agreement import Agreement, agreement_of
 from experiments.validation.answer import (
@@ -44,6 +45,7 @@ class Validation:
     partitions : of the first policy, by partition, the largest first; empty where the log has one at most.
     suggested : rules that the record of the first half of the jobs suggests.
     tried : these rules on the first half, where they were calibrated.
+    failures : that the record tells and the scenario does not have.
     """
 
     log: str
@@ -53,6 +55,7 @@ class Validation:
     partitions: dict[str, Agreement]
     suggested: tuple[Rule, ...]
     tried: tuple[Tried, ...]
+    failures: tuple[Failures, ...]
     held: HeldOut | None
     verdict: Verdict
     excluded: tuple[Excluded, ...]
@@ -73,6 +76,8 @@ class Validation:
                 f"{found.recorded.mean_s / 3600:.3g} h, simulated {found.simulated.mean_s / 3600:.3g} h"
             )
         yield from rule_lines(self.suggested, self.tried)
+        for each in self.failures:
+            yield f"failures     {each.words()}"
         if self.held is not None:
             yield held_line(self.held)
         yield f"answer       {self.verdict.words}"
@@ -137,8 +142,15 @@ def validate(
                 excluded.append(Excluded("fitted cluster", str(error)))
     return Validation(
         log, entrant.scenario, sides, agreements, _by_partition(sides[policy]), tuple(rules),
-        tuple(tried), held, verdict(first, held), tuple(excluded),
+        tuple(tried), _failures(sides[policy], entrant.scenario), held, verdict(first, held), tuple(excluded),
     )  # fmt: skip
+
+
+def _failures(sides: Sides, scenario: Scenario) -> tuple[Failures, ...]:
+    """Failures of the record; none where the scenario has some itself."""
+    if {"outages", "failures"} & {*scenario.features}:
+        return ()
+    return tuple(failures_of(sides.log))
 
 
 def _by_partition(sides: Sides) -> dict[str, Agreement]:

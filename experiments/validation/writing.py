@@ -84,6 +84,7 @@ def numbers(found: Validation) -> dict[str, Any]:
         "agreements": {name: _agreement(each) for name, each in found.agreements.items()},
         "partitions": {name: _agreement(each) for name, each in found.partitions.items()},
         "rules": [rule.words for rule in found.suggested],
+        "failures": [each.words() for each in found.failures],
         "held_out": None if found.held is None else _held(found.held),
         "verdict": {
             "kind": found.verdict.kind,

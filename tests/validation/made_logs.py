@@ -15,14 +15,27 @@ DATES = ("submit_time_s", "start_time_s")
 
 
 def made_log(
-    path: Path, count: int = 1200, settings: Sequence[str] = (), load: float = 0.8, seed: int = 5
+    path: Path,
+    count: int = 1200,
+    settings: Sequence[str] = (),
+    load: float = 0.8,
+    seed: int = 5,
+    failed: str = "",
 ) -> Path:
-    """A CSV file of jobs whose recorded starts are those of a simulation with these settings."""
+    """A CSV file of jobs whose recorded starts are those of a simulation with these settings.
+
+    Parameters
+    ----------
+    failed : state of the jobs that failed there at least once; the log tells no states without it.
+    """
     columns = jobs(count, load, seed)
     write(path, columns)
     result = run(scenario(path, settings), record_schedule=False, measure=False)
-    start_s = result.jobs_table()["first_start_s"].to_numpy()
-    write(path, columns | {"start_time_s": start_s})
+    table = result.jobs_table()
+    columns["start_time_s"] = table["first_start_s"].to_numpy()
+    if failed:
+        columns["state"] = [failed if n else "COMPLETED" for n in table["failures"]]
+    write(path, columns)
     return path
 
 

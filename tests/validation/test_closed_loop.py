@@ -3,9 +3,11 @@
 import csv
 import json
 
+import numpy as np
 import pytest
 
 from experiments.comparison.entrants import Entrant
+from experiments.config import toml_value
 from experiments.scenario.schema import read_scenario
 from experiments.validation.agreement import agreement_of
 from experiments.validation.simulating import Simulations
@@ -76,11 +78,29 @@ RULES = {
         "times jobs waited and none started or ended",
     ),
 }  # fmt: skip
-UNNAMED = {
-    "failures of nodes": ["failures.time_to_failure=exponential:100000", "failures.repair=deterministic:20000"],
-    "failures of jobs": ["failures.job_time_to_failure=exponential:60000"],
-}  # fmt: skip
-"""Rules that a record does not name yet: the simulation without them is told to be wrong."""
+FAILURES = {
+    "failures of nodes": ("outages", "NODE_FAIL", "ended as NODE_FAIL"),
+    "failures of jobs": ("failures", "FAILED", "ended as FAILED"),
+}
+"""The table of a scenario that has them, the state of a job that failed, and how they are told."""
+
+
+def settings_of(rule, folder):
+    """A rule as settings; the outages of nodes are a list of a file, as a site has them."""
+    if rule in RULES:
+        return RULES[rule][0]
+    if rule == "failures of jobs":
+        return ["failures.job_time_to_failure=exponential:60000"]
+    rng = np.random.default_rng(3)
+    rows = ["node,from,to"]
+    for node in range(NODES):
+        up_s = 0.0
+        while up_s < 3e6:
+            down_s = up_s + rng.exponential(100_000)
+            up_s = down_s + 20_000
+            rows.append(f"{node},{down_s:.0f},{up_s:.0f}")
+    (folder / "events.csv").write_text("\n".join(rows) + "\n")
+    return [f"outages.path={toml_value(str(folder / 'events.csv'))}"]
 
 
 def agreement(path, settings):
@@ -88,9 +108,9 @@ def agreement(path, settings):
     return agreement_of(sides.recorded, sides.simulated, sides.total_gpus)
 
 
-@pytest.mark.parametrize("rule", [*RULES, *UNNAMED])
+@pytest.mark.parametrize("rule", [*RULES, *FAILURES])
 def test_with_its_rule_a_log_agrees(rule, tmp_path):
-    settings = RULES[rule][0] if rule in RULES else UNNAMED[rule]
+    settings = settings_of(rule, tmp_path)
     log = made_log(tmp_path / "log.csv", settings=settings, load=0.6)
     with_rule = agreement(log, settings)
     # The times of the log are whole seconds.
@@ -124,6 +144,28 @@ def test_a_rule_that_is_left_out_is_named(rule, tmp_path):
     assert found.held.ratio.mean == pytest.approx(1, abs=0.1)
     assert found.verdict.kind == "recommended"
     assert "calibrated.toml" in found.verdict.words
+
+
+@pytest.mark.parametrize("rule", FAILURES)
+def test_failures_are_named_and_no_other_rule(rule, tmp_path):
+    table, state, words = FAILURES[rule]
+    settings = settings_of(rule, tmp_path)
+    log = made_log(tmp_path / "log.csv", settings=settings, load=0.6, failed=state)
+    found = validate(scenario(log), "log", calibrate=True, folder=tmp_path)
+    (named,) = found.failures
+    assert (named.table, named.states) == (table, (state,))
+    with log.open() as file:
+        rows = [row for row in csv.DictReader(file) if row["state"] == state]
+    assert named.jobs == len(rows) > 20
+    work_h = sum(float(row["duration_s"]) * int(row["num_gpus"]) for row in rows) / 3600
+    assert named.gpu_h == pytest.approx(work_h)
+    (line,) = [line for line in found.lines() if line.startswith("failures")]
+    assert words in line
+    assert (found.suggested, found.tried) == ((), ())
+    assert found.verdict.kind == "refused"
+    own = validate(scenario(log, settings), "log")
+    assert own.failures == ()
+    assert own.agreements["easy-backfill"].ratio.mean == pytest.approx(1, abs=1e-4)
 
 
 def test_a_log_without_rules_suggests_none(tmp_path):
