@@ -1,6 +1,6 @@
 """Gap between a heuristic's decision and the exact optimum of the same proxy objective.
 
-The optimum is that of the pattern form (`policies.milp.patterns`) over node classes, for VMs and
+The optimum is that of the pattern form (`policies.solving.patterns`) over node classes, for VMs and
 for ANDREAS's fixed nodes alike; none of the papers could compute it at their sizes.
 """
 
@@ -14,8 +14,8 @@ import numpy as np
 
 from policies.greedy.policy import GreedyPolicy
 from policies.greedy.problem import LIMIT, PAPER, Jobs, Machines, Profile, Settings, Solution
-from policies.milp.decision import Answer, decide
-from policies.milp.instance import Assignment, Instance, cost
+from policies.solving.decision import Answer, solve_decision
+from policies.solving.instance import Assignment, Instance, cost
 from simulator.errors import InputError
 from simulator.model.cluster import SECONDS_PER_HOUR
 from simulator.model.contract import View
@@ -95,7 +95,7 @@ def gaps(
     def optimum(open_nodes: int) -> Answer:
         if open_nodes not in exact:
             forced_to = replace(instance, open_nodes=open_nodes)
-            exact[open_nodes] = decide(forced_to, solver="highs")
+            exact[open_nodes] = solve_decision(forced_to, solver="highs")
         return exact[open_nodes]
 
     result = {}

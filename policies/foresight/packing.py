@@ -21,10 +21,10 @@ import numpy as np
 import scipy
 
 from policies.foresight.machines import Machines
-from policies.milp.instance import Assignment
-from policies.milp.slots import MAX_PATTERNS, add_counts, equal_columns, partitions
 from policies.solving import highs, tree
+from policies.solving.instance import Assignment
 from policies.solving.model import Builder, Model, SolverOptions
+from policies.solving.slots import MAX_PATTERNS, add_counts, equal_columns, partitions
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray, IntArray
 
@@ -58,7 +58,7 @@ class Patterns:
 def patterns_of(gpus: tuple[int, ...], by_use: bool) -> Patterns:
     """The patterns of nodes with these GPUs: all in slots, or any number where power counts.
 
-    Raises InputError: more than `policies.milp.slots.MAX_PATTERNS`.
+    Raises InputError: more than `policies.solving.slots.MAX_PATTERNS`.
     """
     found: list[tuple[int, tuple[int, ...]]] = []
     for v, total in enumerate(gpus):
@@ -247,7 +247,7 @@ def solve(
 def _model(
     packing: Packing, job: IntArray, row: IntArray, at_least_one: bool, unit: float
 ) -> tuple[Model, list[Hashable]]:
-    """Columns x then p, then counts to branch on, as in `policies.milp.slots`; and names of the
+    """Columns x then p, then counts to branch on, as in `policies.solving.slots`; and names of the
     integer columns that mean the same in the next packing."""
     b = Builder()
     machines = packing.machines

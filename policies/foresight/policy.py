@@ -21,8 +21,8 @@ from policies.foresight.packing import Packed, Packing, pose
 from policies.foresight.packing import solve as solve_exactly
 from policies.foresight.price import PriceGrid
 from policies.foresight.value import ONE_STEP, STEPS, SingleValue, Value, step_gain
-from policies.milp.nodes_of_solution import placements_of_assignments
 from policies.registry.registration import Wrapper, register
+from policies.solving.nodes_of_solution import placements_of_assignments
 from policies.solving.tree import Learned
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray, IntArray

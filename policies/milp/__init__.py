@@ -4,9 +4,10 @@
 Formulations: `FORMULATIONS`. Back ends: HiGHS and Gurobi behind `solve`.
 """
 
-from policies.milp.decision import FORMULATIONS, Answer, decide, solve_instance
-from policies.milp.instance import Assignment, Instance, check_assignments, cost
+from policies.milp.formulations import FORMULATIONS, decide, solve_instance
 from policies.milp.policy import MilpCentralised2019, MilpLiteral, MilpPolicy
+from policies.solving.decision import Answer
+from policies.solving.instance import Assignment, Instance, check_assignments, cost
 from policies.solving.model import Model, Solution, SolverOptions
 from policies.solving.solvers import solve
 

@@ -24,10 +24,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from policies.milp.instance import Assignment, Formulation, Instance, by_node
 from policies.milp.literal import add_schedule
-from policies.milp.slots import build, pattern_table, with_disposal
+from policies.solving.instance import Assignment, Formulation, Instance, by_node
 from policies.solving.model import Builder, FloatArray
+from policies.solving.slots import build, pattern_table, with_disposal
 
 
 def linear_lease(instance: Instance) -> FloatArray:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from policies.milp.instance import Assignment, Formulation, Instance, IntArray, cost
+from policies.solving.instance import Assignment, Formulation, Instance, IntArray, cost
 from policies.solving.model import Builder, FloatArray
 
 

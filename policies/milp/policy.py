@@ -8,12 +8,13 @@ from typing import ClassVar, cast
 
 import numpy as np
 
-from policies.milp.decision import Answer, check_formulation, decide
-from policies.milp.instance import Instance
-from policies.milp.nodes_of_solution import placements_of_assignments
+from policies.milp.formulations import check_formulation, decide
 from policies.queues.selection import node_price_per_hour, require_configurations
 from policies.registry.registration import register
+from policies.solving.decision import Answer
+from policies.solving.instance import Instance
 from policies.solving.model import SolverOptions
+from policies.solving.nodes_of_solution import placements_of_assignments
 from policies.solving.solvers import SolverName, check_solver
 from simulator.arguments import nonnegative
 from simulator.errors import InputError

@@ -13,8 +13,8 @@ from policies.greedy import (
     RandomisedGreedyPolicy,
 )
 from policies.greedy.problem import Jobs, machines_of, profile_of
-from policies.milp.decision import decide
-from policies.milp.instance import check_assignments, cost
+from policies.solving.decision import solve_decision
+from policies.solving.instance import check_assignments, cost
 from simulator.model.cluster import Cluster, NodeType
 from tests.greedy.instances import random_instance
 from tests.milp.brute_force import least_cost
@@ -43,7 +43,9 @@ def test_no_heuristic_is_below_the_exact_optimum(seed):
         if not assignments:
             continue
         # (P1n) apart: the optimum over plans that open as many nodes.
-        exact = decide(replace(instance, open_nodes=len(solution.node_type)), solver="highs")
+        exact = solve_decision(
+            replace(instance, open_nodes=len(solution.node_type)), solver="highs"
+        )
         assert exact.status == "optimal"
         assert value >= exact.objective - 1e-6 * max(1.0, exact.objective)
 
@@ -55,7 +57,7 @@ def test_exact_optimum_is_brute_force_on_tiny_andreas_instances(seed):
     jobs, profile, m = random_instance(seed, 3, 2)
     settings = GreedyPolicy(mu=0.001, horizon_s=30.0).settings
     instance = milp_instance(jobs, profile, m, settings)
-    answer = decide(instance, solver="highs")
+    answer = solve_decision(instance, solver="highs")
     assert answer.objective == pytest.approx(least_cost(instance), rel=1e-7, abs=1e-9)
 
 

@@ -8,7 +8,7 @@ import itertools
 
 import numpy as np
 
-from policies.milp.instance import Instance
+from policies.solving.instance import Instance
 
 FIRST, ALL, SECOND, THIRD = "first", "all", "second", "third"
 """Lease of a node: until its first job ends (2021), or each job's share until its own end (2019). In the

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from policies.milp.instance import Instance
+from policies.solving.instance import Instance
 
 TABLE_II = [
     ("K80", 1, 0.56), ("K80", 2, 1.13), ("K80", 4, 2.25), ("M60", 1, 0.62), ("M60", 2, 1.24),

@@ -15,10 +15,10 @@ from policies.milp import (
     decide,
     solve_instance,
 )
-from policies.milp import decision as module
-from policies.milp.decision import FORMULATIONS
-from policies.milp.greedy_start import greedy_start
+from policies.milp.formulations import FORMULATIONS
+from policies.solving import decision as module
 from policies.solving import highs, tree
+from policies.solving.greedy_start import greedy_start
 from simulator.errors import InputError
 from tests.milp.brute_force import least_cost
 from tests.milp.instances import like_the_paper, tiny

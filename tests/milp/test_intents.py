@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from policies.milp import Assignment, decision
-from policies.milp.decision import GREEDY, decide
-from policies.milp.greedy_start import greedy_start
-from policies.milp.instance import Instance, cost
-from policies.milp.nodes_of_solution import keep_nodes
-from policies.solving import highs
+from policies.milp import Assignment, decide
+from policies.solving import decision, highs
+from policies.solving.decision import GREEDY
+from policies.solving.greedy_start import greedy_start
+from policies.solving.instance import Instance, cost
 from policies.solving.model import Model, Solution, SolverOptions
+from policies.solving.nodes_of_solution import keep_nodes
 from tests.milp.instances import like_the_paper
 
 A = Assignment

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from policies.milp import Assignment, Instance, MilpCentralised2019, MilpPolicy, decide
-from policies.milp.instance import cost
 from policies.milp.policy import instance_of
 from policies.queues.selection import node_price_per_hour
 from policies.registry.making import describe, make_policy
+from policies.solving.instance import cost
 from simulator import Cluster, DecisionPoints, InputError, NodeType, TimeTable, Workload, simulate
 from simulator.workloads.authors import read_instance
 from tests.milp.brute_force import least_cost

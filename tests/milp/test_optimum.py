@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from policies.milp import Instance, SolverOptions, check_assignments, decide
-from policies.milp.decision import FORMULATIONS
+from policies.milp.formulations import FORMULATIONS
 from tests.milp.brute_force import ALL, FIRST, SECOND, THIRD, decisions, least_cost
 from tests.milp.instances import tiny
 

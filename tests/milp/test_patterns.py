@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from policies.milp import Instance, check_assignments, cost, decide
-from policies.milp.decision import FORMULATIONS
-from policies.milp.patterns import patterns
-from policies.milp.slots import partitions, pattern_table, with_disposal
+from policies.milp.formulations import FORMULATIONS
 from policies.solving import highs, tree
 from policies.solving.model import Builder, SolverOptions
+from policies.solving.patterns import patterns
+from policies.solving.slots import partitions, pattern_table, with_disposal
 from simulator.errors import InputError
 from tests.milp.instances import TABLE_II, like_the_paper, tiny
 

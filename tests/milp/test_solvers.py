@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from policies.milp import SolverOptions, solve
-from policies.milp.patterns import patterns
 from policies.solving import gurobi as backend
 from policies.solving import highs
 from policies.solving.model import Builder, Model, relative_gap
+from policies.solving.patterns import patterns
 from simulator.errors import InputError
 from tests.command import done, refused
 from tests.milp.instances import like_the_paper

@@ -169,7 +169,7 @@ def section_4(results: Results) -> Iterator[Claim]:
         runs = results.runs("run_scenario", study=model)
         ratio = runs.set_index("seed")["total_cost"] / base.set_index("seed")["total_cost"]
         why = (
-            "the paper prints neither formula nor numbers: policies/milp/patterns.py has the reading. The cause is "
+            "the paper prints neither formula nor numbers: policies/solving/patterns.py has the reading. The cause is "
             "not known"
         )
         ours, num_nodes = mean_of_skewed(ratio.dropna().to_numpy()), int(runs["num_nodes"].iloc[0])

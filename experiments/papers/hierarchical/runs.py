@@ -267,7 +267,7 @@ def run_literal(config: dict[str, Any]) -> Outcome:
     import numpy as np
     import pandas as pd
 
-    from policies.milp.decision import decide
+    from policies.milp import decide
     from policies.solving.model import SolverOptions
 
     central = config["model"] != "hierarchical"

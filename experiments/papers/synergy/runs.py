@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 HERE = "experiments.papers.synergy.runs"
-SOURCES = ("simulator", "policies.synergy", "policies.milp", "experiments.scenario")
+SOURCES = ("simulator", "policies.synergy", "policies.solving", "experiments.scenario")
 ROUND_S = 300.0
 W1, W2 = "20-70-10", "50-0-50"
 PAIR = ("proportional", "tune")

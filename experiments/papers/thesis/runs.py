@@ -276,9 +276,10 @@ def _exact_cpu_s(jobs: Any, profile: Any, machines: Any) -> float:
     """CPU seconds of the exact central optimum of the same decision."""
     from experiments.analysis.gap import milp_instance
     from policies.greedy import GreedyPolicy
-    from policies.milp.decision import decide
+    from policies.solving.decision import solve_decision
 
-    answer = decide(milp_instance(jobs, profile, machines, GreedyPolicy().settings), solver="highs")
+    instance = milp_instance(jobs, profile, machines, GreedyPolicy().settings)
+    answer = solve_decision(instance, solver="highs")
     return answer.build_cpu_s + answer.solve_cpu_s
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from policies.milp.instance import Assignment, Instance, IntArray
-from policies.milp.slots import with_disposal
+from policies.solving.instance import Assignment, Instance, IntArray
 from policies.solving.model import BoolArray, FloatArray
+from policies.solving.slots import with_disposal
 
 
 def greedy_start(instance: Instance) -> list[Assignment]:

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from policies.milp.instance import Assignment, Instance, IntArray, by_node
+from policies.solving.instance import Assignment, Instance, IntArray, by_node
 from policies.solving.model import BoolArray, Builder, FloatArray, Model
 from simulator.errors import InputError
 

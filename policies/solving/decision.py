@@ -1,4 +1,4 @@
-"""Solve one decision: formulation, solver, and the greedy answer where the solver has none."""
+"""One decision, solved: formulation, solver, and the greedy answer where the solver has none."""
 
 from __future__ import annotations
 
@@ -6,25 +6,12 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from policies.milp.centralised import centralised_2019, centralised_2019_literal
-from policies.milp.greedy_start import greedy_start
-from policies.milp.instance import Assignment, Formulation, Instance
-from policies.milp.literal import literal
-from policies.milp.patterns import patterns, second_model, third_model
+from policies.solving.greedy_start import greedy_start
+from policies.solving.instance import Assignment, Formulation, Instance
 from policies.solving.model import BOUND_ABOVE, Solution, SolverOptions, relative_gap
+from policies.solving.patterns import patterns
 from policies.solving.solvers import SolverName, solve
-from simulator.errors import InputError
-
-FORMULATIONS: dict[str, Callable[[Instance], Formulation]] = {
-    "patterns": patterns,
-    "literal": literal,
-    "centralised-2019": centralised_2019,
-    "centralised-2019-literal": centralised_2019_literal,
-    "second-model": second_model,
-    "third-model": third_model,
-}
 
 GREEDY = "greedy"
 """`Answer.fallback` where the greedy answer is used."""
@@ -64,16 +51,9 @@ class Answer:
         return {name: value for name, value in vars(self).items() if name != "assignments"}
 
 
-def check_formulation(formulation: str) -> None:
-    """`InputError` unless there is such a formulation."""
-    if formulation not in FORMULATIONS:
-        known = ", ".join(FORMULATIONS)
-        raise InputError(f"unknown formulation {formulation!r}, expected one of {known}")
-
-
-def decide(
+def solve_decision(
     instance: Instance,
-    formulation: str = "patterns",
+    form: Callable[[Instance], Formulation] = patterns,
     solver: SolverName = "auto",
     options: SolverOptions | None = None,
     start: bool = False,
@@ -82,27 +62,26 @@ def decide(
 
     Parameters
     ----------
-    formulation : a key of `FORMULATIONS`.
+    form : the formulation, a function from an instance to a model.
     solver, options : see `policies.solving.solvers.solve`.
     start : give the greedy answer to the solver to begin from, which may then end at another of equal
         optima; a `Model.tight` one is solved from its relaxation, and its answer does not depend on it.
 
-    Raises InputError: unknown formulation or solver, or one that cannot be used here.
+    Raises InputError: an unknown solver, or one that cannot be used here.
     """
-    check_formulation(formulation)
     if instance.nodes_in_use == 0:
         return _nothing_to_run(instance)
     begin = time.process_time()
-    form = FORMULATIONS[formulation](instance)
-    first = greedy_start(instance) if start and not form.model.tight else None
+    formulation = form(instance)
+    first = greedy_start(instance) if start and not formulation.model.tight else None
     # A start on fewer nodes than the model wants is no solution of it.
     usable = first is not None and len({a.node for a in first}) == instance.nodes_in_use
-    encoded = form.encode(first) if first is not None and usable else None
+    encoded = formulation.encode(first) if first is not None and usable else None
     build_cpu_s = time.process_time() - begin
-    solution = solve(form.model, solver, options, encoded)
+    solution = solve(formulation.model, solver, options, encoded)
     begin = time.process_time()
-    decoded = None if solution.x is None else form.decode(solution.x)
-    assignments, objective, fallback = _best(instance, form, solution, decoded)
+    decoded = None if solution.x is None else formulation.decode(solution.x)
+    assignments, objective, fallback = _best(instance, formulation, solution, decoded)
     bound = solution.bound
     if 0 < bound - objective <= BOUND_ABOVE * max(1.0, abs(objective)):
         bound = objective
@@ -144,44 +123,3 @@ def _nothing_to_run(instance: Instance) -> Answer:
     """No job, or none that could run anywhere."""
     waiting = float(instance.postponed_cost.sum())
     return Answer((), waiting, waiting, 0.0, "", "none", "optimal", 0, 0, 0, 0.0, 0.0, 0)
-
-
-def solve_instance(
-    instance: Instance,
-    formulation: str = "patterns",
-    solver: SolverName = "auto",
-    options: SolverOptions | None = None,
-    *,
-    job_ids: Sequence[str] | None = None,
-    node_types: Sequence[str] | None = None,
-) -> dict[str, Any]:
-    """One decision as a dictionary that JSON can hold.
-
-    Parameters
-    ----------
-    job_ids, node_types : names; indices where not given.
-    formulation, solver, options : see `decide`.
-
-    Returns
-    -------
-    formulation; objective (with its constant part), bound and gap (null where unknown), status,
-    fallback; columns, rows, nonzeros, nodes; build_cpu_s, solve_cpu_s; solver; placements, a list of
-    job_id, node, vm_type, gpus, by node.
-
-    Raises InputError: as `decide`.
-    """
-    answer = decide(instance, formulation, solver, options)
-    facts: dict[str, Any] = {"formulation": formulation, **answer.info()}
-    for name in ("objective", "bound", "gap"):
-        if not math.isfinite(facts[name]):
-            facts[name] = None
-    facts["placements"] = [
-        {
-            "job_id": job_ids[a.job] if job_ids is not None else a.job,
-            "node": a.node,
-            "vm_type": node_types[a.node_type] if node_types is not None else a.node_type,
-            "gpus": a.gpus,
-        }
-        for a in sorted(answer.assignments, key=lambda a: (a.node, a.job))
-    ]
-    return facts

@@ -2,7 +2,7 @@
 
 On each node the *leader* is the job whose lease counts, the others follow: a leading slot costs
 tardiness and lease, a following one tardiness alone. The minimum over who leads is the paper's
-first job to end (the job of least lease on the node). See `policies.milp.slots` for the form.
+first job to end (the job of least lease on the node). See `policies.solving.slots` for the form.
 
 With fixed heterogeneous nodes (ANDREAS), classes of equal nodes are the node types, at most as
 many nodes of a class are used as exist, and the leader pays by the GPUs that it uses itself:
@@ -25,9 +25,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from policies.milp.instance import Assignment, Formulation, Instance, by_node, cost
-from policies.milp.slots import SlotForm, build, pattern_table, with_disposal
+from policies.solving.instance import Assignment, Formulation, Instance, by_node, cost
 from policies.solving.model import FloatArray
+from policies.solving.slots import SlotForm, build, pattern_table, with_disposal
 
 
 def patterns(instance: Instance) -> Formulation:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import scipy
 
-from policies.milp.instance import Assignment, IntArray, by_node
+from policies.solving.instance import Assignment, IntArray, by_node
 from simulator.model.contract import FIXED, Placement, View
 from simulator.model.placement import in_proportion
 
