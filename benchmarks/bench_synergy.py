@@ -18,13 +18,8 @@ from benchmarks.large_runs import philly
 from policies.synergy import synergy
 from simulator import Cluster, Decision, DecisionPoints, Policy, View, Workload, simulate
 from simulator.statistics import Streams
-from simulator.workloads.synergy import (
-    cluster,
-    deployment_trace,
-    derived_trace,
-    models_of_split,
-    with_sensitivity,
-)
+from simulator.workloads.networks import cluster, models_of_split, with_sensitivity
+from simulator.workloads.synergy import deployment_trace, derived_trace
 
 ROUNDS = DecisionPoints(round_s=300)
 

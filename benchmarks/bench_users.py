@@ -11,14 +11,15 @@ from pathlib import Path
 from simulator import Cluster, NodeType
 from simulator.adaptation import Rules, adapt
 from simulator.statistics import Streams
-from simulator.workloads import synergy
+from simulator.workloads.philly_like import PhillyLikeJobs
+from simulator.workloads.table import Setting
 
 SCENARIO = Path(__file__).parent.parent / "examples" / "learn.toml"
 
 
 def adapting(count: int) -> float:
     """CPU seconds until fixed demands are elastic, with due dates, weights and a load."""
-    jobs = synergy.derived_trace(count, Streams(1), jobs_per_hour=2, multi_gpu=True)
+    jobs = PhillyLikeJobs(num_jobs=count, jobs_per_hour=2).make(Setting(1))
     nodes = Cluster.of_nodes(NodeType("v100", "V100", 8), 16)
     rules = Rules(
         models=[20.0, 70.0, 10.0], speedup="calibrated", due="min-2max", weights="printed", load=0.7

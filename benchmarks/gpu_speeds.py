@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from simulator.files.bundled import read_table, records
-from simulator.workloads.dnn_models import REFERENCE
 from simulator.workloads.gpu_types import gpu_type_name
-from simulator.workloads.synergy import dnn_models
+from simulator.workloads.networks.named import dnn_models
+from simulator.workloads.networks.speeds import REFERENCE
 
 MEASURED = {"alexnet": "alexnet", "resnet50": "resnet50", "deepspeech": "deepspeech"}
 """Networks with published times of their own on the types of Table II."""

@@ -25,7 +25,7 @@ from simulator.adaptation import Rules, adapt
 from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.laws import Exponential
 from simulator.statistics import Streams
-from simulator.workloads.synergy import PhillyLikeJobs
+from simulator.workloads.philly_like import PhillyLikeJobs
 from simulator.workloads.table import Setting
 
 

@@ -11,7 +11,7 @@ import math
 from pathlib import Path
 
 from simulator.statistics import Streams
-from simulator.workloads.synergy import PhillyLikeJobs
+from simulator.workloads.philly_like import PhillyLikeJobs
 from simulator.workloads.table import Setting
 
 JOBS, PER_HOUR, SWING, DAY_S = 400, 2.5, 0.8, 86400.0

@@ -12,8 +12,9 @@ from experiments.replay import Recording, events_of
 from policies import make_policy
 from simulator import Cluster, DecisionPoints, FixedDuration, NodeType, Workload, simulate
 from simulator.statistics import Streams
-from simulator.workloads.synergy import cluster as servers_of
-from simulator.workloads.synergy import derived_trace, with_sensitivity
+from simulator.workloads.networks import cluster as servers_of
+from simulator.workloads.networks import with_sensitivity
+from simulator.workloads.synergy import derived_trace
 
 PACKING = {
     "FIFO": "fifo-strict",

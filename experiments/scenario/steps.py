@@ -183,8 +183,8 @@ def oversized(setup: Setup) -> Setup:
 
 def sensitivity(setup: Setup) -> Setup:
     """Speeds by CPUs and memory for jobs of a network, where the nodes have a number of them."""
+    from simulator.workloads.networks.sensitivity import with_sensitivity
     from simulator.workloads.other_gpus import has_one_duration
-    from simulator.workloads.synergy import with_sensitivity
 
     scenario, workload, cluster = setup.scenario, setup.workload, setup.cluster
     if scenario.adapt is not None and scenario.adapt.sensitivity is not None:

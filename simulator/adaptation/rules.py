@@ -12,7 +12,7 @@ from simulator.model.cluster import Cluster
 from simulator.statistics import Streams
 from simulator.workloads.catalogs import read_catalog
 from simulator.workloads.gpu_types import GpuTypeName
-from simulator.workloads.synergy import dnn_model_name, models_of_split
+from simulator.workloads.networks.named import dnn_model_name, models_of_split
 from simulator.workloads.weights import check_weights, in_words
 
 ON_DEMAND = "on-demand"

@@ -18,21 +18,21 @@ from simulator.model.performance import FixedDuration, Sensitivity, SpeedupCurve
 from simulator.model.sensitive_table import SensitiveTable
 from simulator.model.workload import Workload
 from simulator.statistics import Streams
-from simulator.workloads.dnn_models import rate
 from simulator.workloads.gpu_types import gpu_type_name
-from simulator.workloads.reshaping import (
-    curves_of_table,
-    elastic,
-    of_demand,
-    with_curves,
-)
-from simulator.workloads.synergy import (
+from simulator.workloads.networks import (
     dnn_model_name,
     dnn_models,
     dnn_models_of,
     models_of_split,
     with_sensitive_table,
     with_sensitivity,
+)
+from simulator.workloads.networks.speeds import rate
+from simulator.workloads.reshaping import (
+    curves_of_table,
+    elastic,
+    of_demand,
+    with_curves,
 )
 
 

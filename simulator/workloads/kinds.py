@@ -29,7 +29,7 @@ KINDS = {
     "elastic": "elastic:ElasticJobs",
     "synergy": "synergy.jobs:SynergyJobs",
     "andreas": "andreas:AndreasJobs",
-    "philly-like": "synergy.traces:PhillyLikeJobs",
+    "philly-like": "philly_like:PhillyLikeJobs",
     "lublin": "lublin:LublinJobs",
     "acme-like": "acme_like:AcmeLikeJobs",
     "openb-like": "openb:OpenbLikeJobs",

@@ -19,9 +19,9 @@ from simulator.model.cluster import FloatArray
 from simulator.model.fractional import SharedDuration
 from simulator.model.performance import DurationByType, FixedDuration
 from simulator.model.workload import Workload
-from simulator.workloads.dnn_models import relative_speeds
 from simulator.workloads.gpu_types import known_gpu_type
-from simulator.workloads.synergy import dnn_model_name
+from simulator.workloads.networks.named import dnn_model_name
+from simulator.workloads.networks.speeds import relative_speeds
 
 
 def has_one_duration(workload: Workload) -> bool:

@@ -26,8 +26,9 @@ from simulator.model.performance import (
 )
 from simulator.model.speedup import Speedup, Tabulated
 from simulator.model.workload import Workload
-from simulator.workloads.dnn_models import relative_speedup, relative_times
-from simulator.workloads.synergy import dnn_models_of, gpu_demand_law
+from simulator.workloads.gpu_demand import gpu_demand_law
+from simulator.workloads.networks.named import dnn_models_of
+from simulator.workloads.networks.speeds import relative_speedup, relative_times
 
 WIDEST = 16
 """Largest number of GPUs of the points behind a speed-up curve."""

@@ -30,11 +30,11 @@ from simulator.schema import taken
 from simulator.workloads.cells import container_of
 from simulator.workloads.following import resolved
 from simulator.workloads.kinds import FORMATS
+from simulator.workloads.networks.named import models_of_split
 from simulator.workloads.plausible import doubles, doubts, with_first, without_zeros
 from simulator.workloads.pods import whole_gpus
 from simulator.workloads.recorded import recorded_by
 from simulator.workloads.selection import Selected
-from simulator.workloads.synergy.traces import models_of_split
 from simulator.workloads.table import AskedPlaces, Modelled, Redrawn, Setting, Split
 from simulator.workloads.tables import HEADER, InputColumn, Layout, MissingColumns, Table
 

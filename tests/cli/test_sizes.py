@@ -23,9 +23,10 @@ from simulator.workloads.gavel import read_pair_rates, read_rates
 from simulator.workloads.gavel_like import GavelLikeJobs
 from simulator.workloads.hierarchical import HierarchicalJobs
 from simulator.workloads.openb import OpenbLikeJobs
+from simulator.workloads.philly_like import PhillyLikeJobs
 from simulator.workloads.plain_csv import CsvJobs
 from simulator.workloads.poisson import poisson_jobs
-from simulator.workloads.synergy import PhillyLikeJobs, derived_trace, released_draw
+from simulator.workloads.synergy import derived_trace, released_draw
 from simulator.workloads.table import Setting
 from tests.command import ROOT, refused, schedlab
 from tests.errors import input_error

@@ -1,13 +1,14 @@
 """On servers with CPUs and memory the greedy family and its like hand out both."""
 
+import numpy as np
 import pytest
 
 from policies import make_policy
 from simulator import Cluster, NodeType, simulate
 from simulator.adaptation import Rules, adapt
 from simulator.statistics import Streams
-from simulator.workloads import synergy
-from tests.core.jobs import elastic
+from simulator.workloads import networks
+from tests.core.jobs import elastic, fixed
 
 ONE_NODE = ("greedy", "randomised-greedy", "local-search", "path-relinking", "fifo", "edf",
             "fifo-shared", "edf-shared", "ps-shared", "milp")  # fmt: skip
@@ -29,8 +30,13 @@ def test_jobs_get_cpus_and_memory_in_proportion_to_their_gpus(policy):
 @pytest.mark.parametrize("policy", ["greedy", "fifo-shared"])
 def test_sensitive_jobs_run_at_the_proportional_rate(policy):
     """They had no CPUs at all, and took many times as long."""
-    trace = synergy.derived_trace(6, Streams(1))
-    cluster = synergy.cluster(1)
+    trace = fixed(
+        [0.0] * 6,
+        np.linspace(2000, 60_000, 6),
+        [1] * 6,
+        model=networks.models_of_split(6, (20, 70, 10)),
+    )
+    cluster = networks.cluster(1)
     jobs = adapt(
         trace,
         cluster,

@@ -7,7 +7,8 @@ import pytest
 
 from simulator import Cluster, DecisionPoints, Result, Workload, simulate
 from simulator.statistics import Streams
-from simulator.workloads.synergy import cluster, derived_trace, with_sensitivity
+from simulator.workloads.networks import cluster, with_sensitivity
+from simulator.workloads.synergy import derived_trace
 
 ROUND_S = 300.0
 

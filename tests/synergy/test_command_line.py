@@ -8,7 +8,8 @@ from experiments.scenario.build import build
 from experiments.scenario.schema import read_scenario
 from policies.synergy import ORDERINGS
 from simulator import InputError, Sensitivity
-from simulator.workloads.synergy import WholeIterations, deployment_trace
+from simulator.workloads.networks import WholeIterations
+from simulator.workloads.synergy import deployment_trace
 from tests.command import ROOT, done, refused
 
 TABLE = "job_id,submit_time_s,duration_s,num_gpus,virtual_cluster\n" + "".join(

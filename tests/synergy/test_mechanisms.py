@@ -11,7 +11,8 @@ from policies.synergy.servers import Group, Servers, runnable
 from simulator import Cluster, InputError, NodeType, Sensitivity, SensitivityMatrix, Workload
 from simulator.features.network import network_of
 from simulator.statistics import Streams
-from simulator.workloads.synergy import cluster, deployment_trace, derived_trace, with_sensitivity
+from simulator.workloads.networks import cluster, with_sensitivity
+from simulator.workloads.synergy import deployment_trace, derived_trace
 from tests.core.jobs import fixed
 from tests.synergy.helpers import Watched, kinds_of, rate_of
 

@@ -5,7 +5,7 @@ import pytest
 
 from policies.synergy.profiling import Cache, Pipeline, fit, profile
 from simulator import InputError, SensitivityMatrix
-from simulator.workloads.synergy import sensitivity_matrices
+from simulator.workloads.networks import sensitivity_matrices
 
 MEMORY_GB = [50.0 * i for i in range(1, 11)]
 PIPELINE = Pipeline(2.4, 0.38, 0.87, Cache(0.9, 300.0, 20.0))

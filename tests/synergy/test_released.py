@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from policies.synergy import synergy
-from simulator.workloads.synergy import cluster, deployment_trace, with_sensitivity
+from simulator.workloads.networks import cluster, with_sensitivity
+from simulator.workloads.synergy import deployment_trace
 
 
 def test_makespan_of_opt_is_that_of_a_tie(run):

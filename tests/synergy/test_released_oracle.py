@@ -7,16 +7,15 @@ import pytest
 
 from policies.synergy import synergy
 from simulator import FixedDuration, Workload
-from simulator.workloads.synergy import (
+from simulator.workloads.networks import (
     cluster,
-    deployment_trace,
     dnn_model_name,
     dnn_models,
     iteration_s,
-    released_draw,
     server,
     with_sensitivity,
 )
+from simulator.workloads.synergy import deployment_trace, released_draw
 from tests.synergy.released_oracle import Job, replay
 
 MECHANISMS = ("proportional", "greedy", "tune")

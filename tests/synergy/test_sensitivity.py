@@ -6,17 +6,16 @@ import pytest
 from policies.synergy import synergy
 from simulator import InputError, SensitivityMatrix
 from simulator.statistics import Streams
-from simulator.workloads.synergy import (
+from simulator.workloads.networks import (
     TASKS,
     cluster,
-    deployment_trace,
-    derived_trace,
     dnn_models,
     models_of_split,
     read_sensitivity,
     sensitivity_matrices,
     with_sensitivity,
 )
+from simulator.workloads.synergy import deployment_trace, derived_trace
 from tests.core.jobs import fixed, nodes
 
 HEAD = "model,cpus_per_gpu,memory_gb_per_gpu,relative_throughput\n"

@@ -13,7 +13,7 @@ from experiments.papers.synergy.profiles import predicted
 from experiments.papers.synergy.tables import draws, gain, largest, with_length
 from experiments.sweep.results import Results
 from experiments.sweep.store import Store
-from simulator.workloads.synergy import sensitivity_matrices
+from simulator.workloads.networks import sensitivity_matrices
 from tests.command import compute
 
 

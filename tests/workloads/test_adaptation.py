@@ -14,15 +14,17 @@ from simulator.files.bundled import read_table
 from simulator.files.keys import KeyedError
 from simulator.model.performance import Sensitivity, SpeedupCurve
 from simulator.statistics import Streams
-from simulator.workloads import andreas, dnn_models, synergy
+from simulator.workloads import andreas, networks
 from simulator.workloads.catalogs import catalog_names, read_catalog
 from simulator.workloads.hierarchical import HierarchicalJobs, generate
 from simulator.workloads.load import offered_load
+from simulator.workloads.networks import speeds
+from simulator.workloads.philly_like import PhillyLikeJobs
 from simulator.workloads.table import Setting
 from tests.core.jobs import fixed
 
 NODES = Cluster.of_nodes(NodeType("8-GPU", "GPU", 8), 4)
-SERVERS = synergy.cluster(4)
+SERVERS = networks.cluster(4)
 VMS = Cluster.of_vms(read_catalog("hierarchical"), 5)
 TYPES = [t.name for t in VMS.node_types]
 POOL = Cluster.rental_pool()
@@ -31,7 +33,7 @@ ELASTIC = Rules(models="uniform", speedup="calibrated")
 
 
 def trace(count: int = 40, seed: int = 1) -> Workload:
-    jobs = synergy.derived_trace(count, Streams(seed), jobs_per_hour=2, multi_gpu=True)
+    jobs = PhillyLikeJobs(num_jobs=count, jobs_per_hour=2).make(Setting(seed))
     return replace(jobs, model=[""] * count)
 
 
@@ -98,14 +100,14 @@ def test_step_from_v100_to_1080ti_agrees_with_the_pairs_that_were_measured():
     pairs = points[points["use"] == "framework"].set_index(["gpu_type", "application", "software"])
     rate = pairs["samples_per_s"]
     measured = rate["GTX 1080Ti"] / rate["V100"].reindex(rate["GTX 1080Ti"].index)
-    ours = dnn_models.trainings()["resnet18"].speed_of["GTX 1080Ti"]
+    ours = speeds.trainings()["resnet18"].speed_of["GTX 1080Ti"]
     assert len(measured) == 4
     assert (np.abs(np.log(measured / ours)) < np.log(1.15)).all()
 
 
 def test_every_gpu_type_of_every_catalogue_has_a_speed():
     types = {t.gpu_type for name in catalog_names() for t in read_catalog(name)} | {"V100", "T4"}
-    assert all(types <= set(each.speed_of) for each in dnn_models.trainings().values())
+    assert all(types <= set(each.speed_of) for each in speeds.trainings().values())
 
 
 # -- demand, curves, sensitivity -------------------------------------------------------------
@@ -346,7 +348,7 @@ def test_the_first_jobs_of_a_trace_are_a_trace(cluster, rules, due):
 
 def test_shares_of_models_come_out():
     jobs = added(Rules(models=(20.0, 70.0, 10.0)), jobs=trace(1000)).workload
-    tasks = [synergy.dnn_models()[name].task for name in jobs.model]
+    tasks = [networks.dnn_models()[name].task for name in jobs.model]
     assert [tasks.count(t) for t in ("image", "language", "speech")] == [200, 700, 100]
     names = set(added(Rules(models=("GNMT", "lstm")), jobs=trace(200)).workload.model)
     assert names == {"gnmt", "lstm"}

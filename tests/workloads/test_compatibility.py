@@ -28,10 +28,11 @@ from simulator.adaptation import Adapted, Rules, adapt
 from simulator.features.reconfiguration import Delays
 from simulator.laws import Exponential
 from simulator.statistics import Streams
-from simulator.workloads import andreas, synergy
+from simulator.workloads import andreas
 from simulator.workloads.catalogs import read_catalog
 from simulator.workloads.fits import check_fits
 from simulator.workloads.hierarchical import HierarchicalJobs, generate
+from simulator.workloads.philly_like import PhillyLikeJobs
 from simulator.workloads.plain_csv import CsvJobs
 from simulator.workloads.poisson import poisson_jobs
 from simulator.workloads.reshaping import curves_of_table, on_nodes, time_shared
@@ -79,11 +80,8 @@ WORKLOADS = {
     "fixed-due": lambda: fixed(True, due=True),
     "time-shared": lambda: time_shared(fixed(False)),
     "large": lambda: replace_gpus(fixed(True, due=True)),
-    "synergy": lambda: synergy.derived_trace(6, STREAMS, jobs_per_hour=2),
     "elastic-sensitive": lambda: fixed(True, due=True),
-    "philly-like": lambda: synergy.PhillyLikeJobs(num_jobs=6, jobs_per_hour=2).make(
-        Setting(STREAMS.seed)
-    ),
+    "philly-like": lambda: PhillyLikeJobs(num_jobs=6, jobs_per_hour=2).make(Setting(STREAMS.seed)),
 }
 
 
@@ -107,7 +105,7 @@ def built(kind: str, machines: str) -> Adapted:
         if cluster.is_pool:
             return Adapted(curves_of_table(jobs, VMS), cluster)
         return Adapted(on_nodes(jobs, VMS, cluster), cluster)
-    if machines == "servers" and kind in ("synergy", "philly-like", "fixed-models"):
+    if machines == "servers" and kind in ("philly-like", "fixed-models"):
         jobs = adapt(jobs, cluster, Rules(sensitivity="synergy"), STREAMS).workload
     if kind == "elastic-sensitive" and not cluster.is_pool:
         both = "synergy" if machines == "servers" else None
@@ -183,7 +181,7 @@ def test_keys_supply_what_they_are_named_for():
         ("edf", "fixed", "nodes", 'no due dates; [adapt] due = "min-2max" supplies it'),
         ("ps", "fixed", "nodes", 'no tardiness weights; [adapt] weights = "printed"'),
         ("priority", "fixed", "nodes", "the same priority and no weights, expected a column priority in the file of jobs"),
-        ("milp", "synergy", "pool", "the cluster is a rental pool, the policy needs nodes"),
+        ("milp", "fixed-models", "pool", "the cluster is a rental pool, the policy needs nodes"),
         ("fifo-shared", "fixed", "pool", "the cluster is a rental pool, the policy needs nodes"),
         ("fifo-shared", "hierarchical", "vms", "VMs without a fixed type"),
         ("greedy", "large", "nodes", "asks for 6 GPUs, a node has 4"),
@@ -195,7 +193,7 @@ def test_keys_supply_what_they_are_named_for():
         ("fifo+static", "andreas", "mixed", "several types"),
         ("greedy@tune", "fixed-due", "nodes", "the nodes have no CPUs and memory to give out"),
         ("greedy@tune", "fixed-due", "servers", '[adapt] speedup = "calibrated" and sensitivity = "s'),
-        ("milp@hysteresis", "synergy", "pool", "the cluster is a rental pool, the policy needs nodes"),
+        ("milp@hysteresis", "fixed-models", "pool", "the cluster is a rental pool, the policy needs nodes"),
     ],
 )  # fmt: skip
 def test_the_line(policy, kind, machines, line):
@@ -252,7 +250,7 @@ def test_mechanisms_that_are_alike_run_with_a_note():
     notes = check_requirements("srtf+tune", *built("fixed", "nodes"))
     assert len(notes) == 1
     assert "all mechanisms are alike" in notes[0]
-    assert check_requirements("srtf+tune", *built("synergy", "servers")) == []
+    assert check_requirements("srtf+tune", *built("fixed-models", "servers")) == []
     assert check_requirements("srtf+proportional", *built("fixed", "nodes")) == []
 
 

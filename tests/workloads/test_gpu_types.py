@@ -11,8 +11,8 @@ from benchmarks import gpu_speeds
 from experiments.scenario.build import build
 from experiments.scenario.schema import read_scenario
 from simulator.files.bundled import read_table
-from simulator.workloads import dnn_models
 from simulator.workloads.gpu_types import gpu_type_name, gpu_types, known_gpu_type
+from simulator.workloads.networks import speeds
 from simulator.workloads.other_gpus import faster, on_gpu_type, ratio_of_types
 from tests.command import done, refused
 from tests.core.jobs import elastic, fixed, sharing
@@ -75,14 +75,14 @@ def test_every_price_has_a_source_and_a_date():
 
 def test_speeds_of_a_type_measured_with_the_older_software():
     """ResNet-50: 2,786 images/s on one H100, 22,045 on eight, 833 on one V100."""
-    of = dnn_models.relative_speeds()["resnet50"]["H100"]
+    of = speeds.relative_speeds()["resnet50"]["H100"]
     assert of[1] == pytest.approx(2786 / 833, rel=1e-3)
     assert of[8] == pytest.approx(22045 / 833, rel=1e-3)
 
 
 def test_speeds_of_a_type_measured_with_the_newer_software_are_chained_by_the_h100():
     """GNMT on a B200: 852,308 over 477,117 on an H100, which was 479,154 over 79,111 on a V100."""
-    of = dnn_models.relative_speeds()["gnmt"]["B200"]
+    of = speeds.relative_speeds()["gnmt"]["B200"]
     assert of[1] == pytest.approx(852308 / 477117 * 479154 / 79111, rel=1e-3)
     assert of[4] == pytest.approx(3399411 / 477117 * 479154 / 79111, rel=1e-3)
 
@@ -98,7 +98,7 @@ def test_networks_without_figures_on_the_newer_software_have_the_mean_ratio_of_t
         549416 / 471414,
     ]
     ratio = np.exp(np.log(h200).mean())
-    of = dnn_models.relative_speeds()["transformerxlbase"]
+    of = speeds.relative_speeds()["transformerxlbase"]
     assert of["H200"][1] == pytest.approx(62259 / 18493 * ratio, rel=1e-3)
 
 
@@ -114,7 +114,7 @@ def test_mean_speeds_are_over_one_set_of_networks():
 
 def test_several_gpus_have_their_measured_speed_and_between_them_the_interpolated_one():
     """ResNet-50 on H100: of 4 GPUs each has 11,040 / 4 images/s, of 8 each 22,045 / 8, of 6 the mean of both."""
-    rate = {g: dnn_models.rate("resnet50", "H100", g) for g in (1, 4, 6, 8, 16)}
+    rate = {g: speeds.rate("resnet50", "H100", g) for g in (1, 4, 6, 8, 16)}
     each = 2786 / rate[1]
     assert rate[4] * each == pytest.approx(11040, rel=1e-3)
     assert rate[8] * each == pytest.approx(22045, rel=1e-3)

@@ -78,7 +78,7 @@ def _window() -> str:
 @PAGE.rows
 def sensitivity(_: Results) -> Iterator[Claim]:
     """Speed-ups in the published profiles, and the example of Tables 1 to 3."""
-    from simulator.workloads.synergy import sensitivity_matrices
+    from simulator.workloads.networks import sensitivity_matrices
 
     alexnet, resnet = (sensitivity_matrices()[name] for name in ("alexnet", "resnet18"))
     profile = "the published profile gives this value, rounded otherwise in the text"
@@ -222,7 +222,8 @@ def _why_hours(metric: str, mechanism: str) -> str:
 
 def _other_trace() -> str:
     """The mix of the shipped dynamic trace, which is not the printed one."""
-    from simulator.workloads.synergy import TASKS, deployment_trace, dnn_models
+    from simulator.workloads.networks import TASKS, dnn_models
+    from simulator.workloads.synergy import deployment_trace
 
     drawn = Counter(dnn_models()[str(name)].task for name in deployment_trace("dynamic").model)
     mix = ", ".join(f"{drawn[task]} {task}" for task in TASKS)

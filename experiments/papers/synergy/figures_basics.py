@@ -81,7 +81,7 @@ def figure_1(results: Results) -> Drawn:
     "as 3, and 9 CPUs ResNet18 {resnet18:g} times.",
 )
 def figure_2a(_: Results) -> Drawn:
-    from simulator.workloads.synergy import dnn_models, sensitivity_matrices
+    from simulator.workloads.networks import dnn_models, sensitivity_matrices
 
     figure, axes = plots.canvas(1, 2)
     rows: list[dict[str, Any]] = []
@@ -123,7 +123,7 @@ def example() -> Table:
     from policies.synergy.demand import Capacity, Kind, sensitive
     from policies.synergy.mechanisms import Tune
     from policies.synergy.slots import Packing
-    from simulator.workloads.synergy import SERVER, dnn_models, sensitivity_matrices
+    from simulator.workloads.networks import SERVER, dnn_models, sensitivity_matrices
 
     capacity = Capacity.of(SERVER)
     names = ("resnet18", "m5", "transformer", "gnmt")
@@ -187,7 +187,7 @@ def figure_3(_: Results) -> Drawn:
     "proportional share.",
 )
 def figure_5(results: Results) -> Drawn:
-    from simulator.workloads.synergy import dnn_models
+    from simulator.workloads.networks import dnn_models
 
     held_out = profiles(results, "held_out")
     figure, axes = plots.canvas(1, 2)

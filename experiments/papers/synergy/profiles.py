@@ -22,7 +22,7 @@ def run_profiling(config: dict[str, Any]) -> Outcome:
     import pandas as pd
 
     from policies.synergy.profiling import fit, profile
-    from simulator.workloads.synergy import sensitivity_matrices
+    from simulator.workloads.networks import sensitivity_matrices
 
     memory_gb = [50.0 * i for i in range(1, 11)]
     rng = np.random.default_rng(config["seed"])

@@ -257,7 +257,8 @@ def run_deployment(config: dict[str, Any]) -> Outcome:
 
     from policies.synergy import synergy
     from simulator import DecisionPoints, simulate
-    from simulator.workloads.synergy import cluster, deployment_trace, with_sensitivity
+    from simulator.workloads.networks import cluster, with_sensitivity
+    from simulator.workloads.synergy import deployment_trace
 
     mechanism, released = config["mechanism"], config["released"]
     options: dict[str, Any] = {"solver": "highs"} if mechanism == "opt" else {}
@@ -301,7 +302,8 @@ def run_round_times(config: dict[str, Any]) -> Outcome:
     from policies.synergy.opt import Opt
     from policies.synergy.servers import Group, Mechanism, Servers
     from simulator.statistics import Streams, student
-    from simulator.workloads.synergy import cluster, derived_trace, with_sensitivity
+    from simulator.workloads.networks import cluster, with_sensitivity
+    from simulator.workloads.synergy import derived_trace
 
     servers = cluster(config["nodes"])
     capacity = Capacity.of(servers.node_types[0])

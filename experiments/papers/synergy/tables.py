@@ -129,7 +129,7 @@ def long_p95(results: Results, study: str, **labels: Any) -> Table:
 
 def by_share(results: Results) -> Table:
     """Runs of jobs of several GPUs by ``share``, % of the GPUs that they ask for, with ``long_p95_h``."""
-    from simulator.workloads.synergy import gpu_demand_law
+    from simulator.workloads.gpu_demand import gpu_demand_law
 
     found = cells(results, "overload").merge(long_p95(results, "overload"), how="left")
     gpus = {law: float(np.dot(*gpu_demand_law(law))) for law in ("philly", "gavel")}
@@ -205,7 +205,7 @@ def offered_load(jobs_per_hour: float, gpus: int, *, met: bool = True) -> float:
     ----------
     met : each has its whole demand; False: its proportional share.
     """
-    from simulator.workloads.synergy import TASKS, dnn_models, sensitivity_matrices
+    from simulator.workloads.networks import TASKS, dnn_models, sensitivity_matrices
 
     fastest = {n: float(m.relative.max()) for n, m in sensitivity_matrices().items()}
     gpu_hours = 0.0

@@ -19,8 +19,8 @@ from simulator.errors import InputError
 from simulator.model.cluster import NodeType
 from simulator.model.performance import FixedDuration
 from simulator.model.workload import Workload
-from simulator.workloads.synergy.dnn_models import SERVER, TASKS, dnn_models
-from simulator.workloads.synergy.speeds import iteration_s
+from simulator.workloads.networks.named import SERVER, TASKS, dnn_models
+from simulator.workloads.networks.sensitivity import iteration_s
 
 LOG_JOBS = 31_762
 """Jobs of the Philly log between 10^1.5 and 10^4 minutes, as the released simulator counts them."""

@@ -9,9 +9,9 @@ from pydantic import Field
 from simulator.files.keys import KeyedError, Positive
 from simulator.model.workload import Workload
 from simulator.workloads.machines import Nodes
-from simulator.workloads.synergy.dnn_models import SERVER, server
+from simulator.workloads.networks.named import SERVER, server
+from simulator.workloads.networks.sensitivity import with_durations_of
 from simulator.workloads.synergy.draw import released_draw
-from simulator.workloads.synergy.speeds import with_durations_of
 from simulator.workloads.synergy.traces import derived_trace
 from simulator.workloads.table import JobCount, Modelled, Setting, Split
 

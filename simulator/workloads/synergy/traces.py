@@ -1,24 +1,21 @@
-"""The traces of Synergy: derived from production, like Philly's, and those of the deployment."""
+"""The traces of Synergy: derived from production, and those of the deployment."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-from typing import Literal, Self
+from typing import Literal
 
 import numpy as np
-from pydantic import Field
 
 from simulator.arguments import whole
 from simulator.errors import InputError
 from simulator.files.bundled import rows_of
-from simulator.files.keys import Positive
-from simulator.model.cluster import SECONDS_PER_HOUR, FloatArray, IntArray
+from simulator.model.cluster import SECONDS_PER_HOUR
 from simulator.model.performance import FixedDuration
 from simulator.model.workload import Workload
 from simulator.statistics import Streams
-from simulator.workloads.synergy.dnn_models import TASKS, dnn_models
-from simulator.workloads.table import JobCount, Modelled, Setting, Split
+from simulator.workloads.gpu_demand import gpu_demand_law
+from simulator.workloads.networks.named import models_of_split
 
 
 def derived_trace(
@@ -67,75 +64,6 @@ def derived_trace(
     )
 
 
-class PhillyLikeJobs(Modelled):
-    """Jobs with the GPU demands and durations of the Philly trace, and Poisson arrivals.
-
-    Durations come from the quantiles of jobs with as many GPUs
-    (``data/synergy_philly_durations.csv``), linear in between.
-    """
-
-    kind: Literal["philly-like"] = "philly-like"
-    num_jobs: JobCount = 1000
-    """number of jobs"""
-    jobs_per_hour: Positive = Field(examples=[20])
-    """Poisson arrivals"""
-    split: Split = Field(default=[20.0, 70.0, 10.0])
-    """shares of image, language and speech models"""
-
-    def make(self, setting: Setting) -> Workload:
-        """The jobs; streams ``gpus``, ``durations`` and ``arrivals``."""
-        streams = setting.streams
-        quantiles: dict[int, tuple[int, list[tuple[float, float]]]] = {}
-        for row in rows_of("synergy_philly_durations.csv"):
-            points = quantiles.setdefault(int(row["num_gpus"]), (int(row["jobs"]), []))[1]
-            points.append((float(row["quantile"]), float(row["duration_s"])))
-        jobs = np.array([count for count, _ in quantiles.values()])
-        gpus = streams.generator("gpus").choice(
-            list(quantiles), size=self.num_jobs, p=jobs / jobs.sum()
-        )
-        at = streams.generator("durations").random(self.num_jobs)
-        duration_s = np.zeros(self.num_jobs)
-        for size, (_, points) in quantiles.items():
-            q, seconds = np.array(points).T
-            duration_s = np.where(gpus == size, np.interp(at, q, seconds), duration_s)
-        gaps = streams.generator("arrivals").exponential(size=self.num_jobs)
-        return Workload(
-            job_id=[str(j) for j in range(self.num_jobs)],
-            submit_s=np.cumsum(gaps) * SECONDS_PER_HOUR / self.jobs_per_hour,
-            performance=FixedDuration(duration_s, gpus),
-            model=models_of_split(self.num_jobs, self.split),
-        )
-
-    def with_few_jobs(self) -> Self:
-        """So many that the largest demands are among them."""
-        return self.model_copy(update={"num_jobs": min(self.num_jobs, 500)})
-
-
-def models_of_split(num_jobs: int, split: Sequence[float]) -> list[str]:
-    """A network for each job: the task furthest behind its share, its networks in turn.
-
-    Raises InputError: the split is not three shares >= 0 with a positive sum.
-    """
-    share = np.array(split, dtype=np.float64)
-    if share.shape != (len(TASKS),) or not (share >= 0).all() or not share.sum() > 0:
-        raise InputError(
-            f"split is {tuple(split)}, expected three shares >= 0: image, language, speech"
-        )
-    share /= share.sum()
-    of_task = [[n.name for n in dnn_models().values() if n.task == task] for task in TASKS]
-    shares = share.tolist()
-    given = [0] * len(TASKS)
-    models = []
-    for job in range(1, num_jobs + 1):
-        # In whole billionths: equal deficits stay equal whatever rounding does.
-        lag = [round((s * job - g) * 1e9) for s, g in zip(shares, given, strict=True)]
-        task = lag.index(max(lag))
-        of = of_task[task]
-        models.append(of[given[task] % len(of)])
-        given[task] += 1
-    return models
-
-
 def deployment_trace(name: Literal["static", "dynamic"]) -> Workload:
     """One of the two traces behind Table 5: 100 single-GPU jobs on four servers.
 
@@ -152,15 +80,3 @@ def deployment_trace(name: Literal["static", "dynamic"]) -> Workload:
         performance=FixedDuration(np.array([float(row["duration_s"]) for row in table]), gpus),
         model=[row["model"] for row in table],
     )
-
-
-@cache
-def gpu_demand_law(name: str) -> tuple[IntArray, FloatArray]:
-    """GPUs and their probabilities."""
-    table = rows_of("synergy_gpu_demand.csv")
-    of_law = [(int(row["num_gpus"]), float(row["jobs"])) for row in table if row["law"] == name]
-    if not of_law:
-        known = ", ".join(dict.fromkeys(row["law"] for row in table))
-        raise InputError(f"law of GPU demand is {name!r}, expected one of {known}")
-    jobs = np.array([count for _, count in of_law])
-    return np.array([gpus for gpus, _ in of_law], dtype=np.int64), jobs / jobs.sum()

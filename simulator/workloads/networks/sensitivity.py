@@ -21,7 +21,7 @@ from simulator.model.cluster import Cluster, FloatArray, IntArray, NodeType
 from simulator.model.performance import FixedDuration, Sensitivity, SensitivityMatrix, TimeTable
 from simulator.model.sensitive_table import SensitiveTable
 from simulator.model.workload import Workload
-from simulator.workloads.synergy.dnn_models import (
+from simulator.workloads.networks.named import (
     SERVER,
     dnn_model_name,
     dnn_models,

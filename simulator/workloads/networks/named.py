@@ -5,7 +5,7 @@ Tables: ``data/synergy_*.csv`` (sources there).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -149,3 +149,28 @@ def _spellings() -> Mapping[str, str]:
         for spelling in (n.name, n.title, n.alias)
         if spelling
     }
+
+
+def models_of_split(num_jobs: int, split: Sequence[float]) -> list[str]:
+    """A network for each job: the task furthest behind its share, its networks in turn.
+
+    Raises InputError: the split is not three shares >= 0 with a positive sum.
+    """
+    share = np.array(split, dtype=np.float64)
+    if share.shape != (len(TASKS),) or not (share >= 0).all() or not share.sum() > 0:
+        raise InputError(
+            f"split is {tuple(split)}, expected three shares >= 0: image, language, speech"
+        )
+    share /= share.sum()
+    of_task = [[n.name for n in dnn_models().values() if n.task == task] for task in TASKS]
+    shares = share.tolist()
+    given = [0] * len(TASKS)
+    models = []
+    for job in range(1, num_jobs + 1):
+        # In whole billionths: equal deficits stay equal whatever rounding does.
+        lag = [round((s * job - g) * 1e9) for s, g in zip(shares, given, strict=True)]
+        task = lag.index(max(lag))
+        of = of_task[task]
+        models.append(of[given[task] % len(of)])
+        given[task] += 1
+    return models

@@ -27,7 +27,7 @@ import numpy as np
 from simulator.errors import InputError
 from simulator.files.bundled import read_table, records
 from simulator.model.cluster import Cluster, FloatArray
-from simulator.workloads.synergy import dnn_models
+from simulator.workloads.networks.named import dnn_models
 from simulator.workloads.throughput import RESERVED_GB, STATE_COPIES
 
 REFERENCE = "V100"
@@ -45,7 +45,7 @@ class Training(NamedTuple):
 
     Attributes
     ----------
-    name : short name, as in `simulator.workloads.synergy.dnn_models`.
+    name : short name, as in `simulator.workloads.networks.named`.
     iteration_s : one iteration on one V100, s.
     gradient_gb : S, GB.
     speed_of : relative speed by GPU type.
