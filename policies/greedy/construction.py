@@ -148,6 +148,8 @@ def construct(
         f, g = configs[config, FAMILY], configs[config, GPUS]
         node = -1
         if room(f, may_open, families, limits) < g:
+            if s.suboptimal == 0:
+                continue
             if known[i, FEWEST] == UNKNOWN:
                 find_fewest(i, queue, profile, m, s)
             if not fits_somewhere(i, may_open, known, families, limits):

@@ -64,6 +64,7 @@ class GreedyPolicy:
         (thesis), the whole "node", or, as released, the whole "size" of a VM, each size being a
         configuration of its own.
     first_fit : first fit instead of best fit when a job joins an open node.
+    suboptimal : a job whose own configuration fits nowhere takes another one; False: it waits.
     suboptimal_first_fit : first open node instead of best configuration when a job's own does not fit.
     fall_back : a job may run late when nothing on time fits; False: it waits (ANDREAS, step 2).
     shrink : post-processing: smaller equivalent VMs.
@@ -72,6 +73,9 @@ class GreedyPolicy:
         smaller one is cheaper, idle GPUs to one job of the whole system; on fixed nodes no
         post-processing, and the pressure of late jobs times their weight. It sets other options
         (`set_by_released`), which must then be left alone.
+    released_version : of the authors' pure greedy on VMs, with released=true: 4, their last; 3 takes the first open node with
+        room; 2 as 3, and no job gets idle GPUs; 1 as 2, and a node opens as the size that its first job chose, which
+        other jobs have to choose to join it; 0 as 1, and a job whose configuration fits nowhere waits.
     """
 
     name: ClassVar[str] = "greedy"
@@ -90,15 +94,26 @@ class GreedyPolicy:
     mu: float = 0.0
     cost_of: str = "share"
     first_fit: bool = False
+    suboptimal: bool = True
     suboptimal_first_fit: bool = False
     fall_back: bool = True
     shrink: bool = True
     expand: bool = True
     released: bool = False
+    released_version: int = 4
     _scenario: _Scenario | None = field(default=None, init=False, repr=False, compare=False)
     _held: Held = field(default_factory=Held, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if self.released_version not in range(5):
+            raise InputError(
+                f"{self.name}: released_version is {self.released_version}, expected 0 to 4"
+            )
+        if self.released_version < 4 and not (self.released and self.name == "greedy"):
+            raise InputError(
+                f"{self.name}: released_version is {self.released_version}, expected 4: only greedy with "
+                "released=true has the others"
+            )
         chosen = self.chosen()
         if chosen["cost_of"] not in ("share", "node", "size"):
             raise InputError(
@@ -115,13 +130,23 @@ class GreedyPolicy:
         if not self.released:
             return options
         defaults = {f.name: f.default for f in fields(self)}
-        for name, value in self.set_by_released.items():
+        of_version = {**self.set_by_released, **self._set_by_version()}
+        for name, value in of_version.items():
             if options[name] not in (value, defaults[name]):
                 raise InputError(
                     f"{self.name}: {name} is {options[name]!r}, expected it to be left out where "
                     f"released=true sets it ({value!r})"
                 )
-        return options | self.set_by_released
+        return options | of_version
+
+    def _set_by_version(self) -> dict[str, Any]:
+        """Options that the earlier versions of the released program set besides."""
+        found = {"first_fit": True} if self.released_version < 4 else {}
+        if self.released_version < 3:
+            found["expand"] = False
+        if self.released_version < 1:
+            found["suboptimal"] = False
+        return found
 
     def settings_on(self, machines: Machines) -> Settings:
         """The settings for these machines: the released program treats fixed nodes otherwise."""
@@ -175,7 +200,8 @@ class GreedyPolicy:
             times_s = known.profile.times_s
         cost_of = cast(CostOf | Literal["size"], self.chosen()["cost_of"])
         come = len(view.workload)
-        machines, price = machines_of(view.cluster, view.nodes, cost_of, times_s[:come])
+        own_size = self.released_version < 2
+        machines, price = machines_of(view.cluster, view.nodes, cost_of, times_s[:come], own_size)
         if known is not None and has_same_types(machines, known.machines):
             profile = known.profile
         else:

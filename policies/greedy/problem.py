@@ -66,7 +66,7 @@ class Machines(NamedTuple):
     gpus, family_of : ``(V,)`` GPUs of a node; its family.
     families : ``(F, 3)`` type that opens (`OPENS_AS`, the one with the most GPUs), its GPUs
         (`SIZE`), how many nodes may open (`LIMIT`).
-    sizes : ``(F, S)`` types of the family from few GPUs to many, -1 behind the last.
+    sizes : ``(F, S)`` types of the family, as which its nodes may close, from few GPUs to many, -1 behind the last.
     configs : ``(C, 3)`` family (`FAMILY`), GPUs (`GPUS`), type (`TYPE_OF`).
     num_nodes : ``N``.
     configurable : whether decisions choose the nodes' types.
@@ -139,6 +139,7 @@ class Settings(NamedTuple):
     horizon_s : H, time until the next decision at the latest; 0 where decisions follow events.
     mu : mu, cost of a GPU that stays idle on an open node.
     first_fit : 0 best fit, 1 first fit, in the assignment to an open node.
+    suboptimal : whether a job may take another configuration when its own fits nowhere; 0: it waits.
     suboptimal_first_fit : 0: the best configuration that fits some node; 1: the first node that
         has room, in its best configuration.
     fall_back : whether a job may take a configuration that misses its due date when no other
@@ -159,6 +160,7 @@ class Settings(NamedTuple):
     horizon_s: float = 0.0
     mu: float = 0.0
     first_fit: int = 0
+    suboptimal: int = 1
     suboptimal_first_fit: int = 0
     fall_back: int = 1
     shrink: int = 1
@@ -196,6 +198,7 @@ def machines_of(
     nodes: Sequence[int] | IntArray,
     cost_of: CostOf | Literal["size"] = "share",
     times_s: FloatArray | None = None,
+    own_size: bool = False,
 ) -> tuple[Machines, FloatArray]:
     """The machines of some nodes of a cluster, and ``(C,)`` selection price per second.
 
@@ -205,6 +208,8 @@ def machines_of(
         each size of a VM, at the price of that whole size.
     times_s : ``(n, V, G + 1)`` of the jobs that have come, by which types are kept apart that are
         all that some job can run on.
+    own_size : a VM opens as the size that its first job chose, and jobs of other sizes do not join it, as in the
+        first versions of the released program.
 
     Raises `InputError` for a rental pool, which has no nodes to choose from.
     """
@@ -216,15 +221,19 @@ def machines_of(
     gpus = np.array([int(t.gpus) for t in types], dtype=np.int64)
     price = node_price_per_hour(cluster) / SECONDS_PER_HOUR
     if cluster.node_type_of is None:
-        family = _families_of_sizes(cluster, times_s)
+        family = _one_family_each(cluster) if own_size else _families_of_sizes(cluster, times_s)
         count = np.full(int(family.max()) + 1, len(nodes), dtype=np.int64)
     else:
         family = np.arange(len(types), dtype=np.int64)
         fixed = np.array([cluster.node_type_of[n] for n in nodes], dtype=np.int64)
         count = np.bincount(fixed, minlength=len(types)).astype(np.int64)
     members = [_by_size(np.flatnonzero(family == f), gpus, price) for f in range(len(count))]
-    sizes = np.full((len(members), max(map(len, members))), -1, dtype=np.int64)
-    for f, types_of_f in enumerate(members):
+    alike = members
+    if own_size and cluster.node_type_of is None:  # it may still shrink
+        kinds = np.array([t.gpu_type for t in types])
+        alike = [_by_size(np.flatnonzero(kinds == kinds[v]), gpus, price) for (v,) in members]
+    sizes = np.full((len(alike), max(map(len, alike))), -1, dtype=np.int64)
+    for f, types_of_f in enumerate(alike):
         sizes[f, : len(types_of_f)] = types_of_f
     biggest = [_opens_as(types_of_f, gpus) for types_of_f in members]
     configs = [
@@ -276,6 +285,23 @@ def _families_of_sizes(cluster: Cluster, times_s: FloatArray | None) -> IntArray
             kinds[v] = (kinds[v][0], v)
     order = list(dict.fromkeys(kinds))
     return np.array([order.index(kind) for kind in kinds], dtype=np.int64)
+
+
+RELEASED_ORDER = (
+    "Custom2", "Custom1", "Custom3", "NC24X", "NC24", "NC12", "NC6", "NV12", "NV24", "NV6", "NV24X",
+)  # fmt: skip
+"""VM types of 2020 in the order in which the released program meets them, that of a hash table. Its first versions choose by it
+among sizes on which a job takes the same time."""
+
+
+def _one_family_each(cluster: Cluster) -> IntArray:
+    """``(V,)`` each VM type by itself, in `RELEASED_ORDER`; types of other names behind, in their own order."""
+    names = [
+        t.name.removeprefix("Standard_").replace("In-house server ", "Custom")
+        for t in cluster.node_types
+    ]
+    rank = [RELEASED_ORDER.index(n) if n in RELEASED_ORDER else len(RELEASED_ORDER) for n in names]
+    return np.argsort(np.argsort(rank, kind="stable"))
 
 
 def _needs_itself(cluster: Cluster, times_s: FloatArray) -> npt.NDArray[np.bool_]:

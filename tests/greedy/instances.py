@@ -97,4 +97,5 @@ def random_settings(seed: int) -> dict[str, object]:
         },
         "shrink": (True, True, False, "released")[rng.integers(4)],
         "expand": (True, True, False, "released")[rng.integers(4)],
+        "suboptimal": bool(rng.random() < 0.8),
     }

@@ -278,6 +278,8 @@ class Construction:
         """Another configuration, and the node where the rule names one (else -1): the best that
         fits somewhere, or (first fit) the first open node with room, the best that fits there."""
         x = self.x
+        if not x.s.suboptimal:
+            return None
         acceptable = x.on_time(i) + (x.by_time(i) if x.s.fall_back else [])
         if not x.s.suboptimal_first_fit or self.may_open():
             return next(((c, -1) for c in acceptable if self.fits(c)), None)

@@ -9,8 +9,8 @@ NODES = (("V", 4), ("T", 1))
 WATT = {"V": (300, 450, 580, 700), "T": (120,)}
 
 
-def draw(folder, seed, fixed, num_jobs=12, num_nodes=3, load=1.0):
-    """An instance; on VMs with some times listed twice, the second one longer or shorter."""
+def draw(folder, seed, fixed, num_jobs=12, num_nodes=3, load=1.0, twice=0.3):
+    """An instance; on VMs with a share of the times listed twice, the second one longer or shorter."""
     rng = np.random.default_rng(seed)
     folder.mkdir(parents=True, exist_ok=True)
     times, jobs, submit = [], [], 0.0
@@ -26,7 +26,7 @@ def draw(folder, seed, fixed, num_jobs=12, num_nodes=3, load=1.0):
             for vm, t, most, price in SIZES:
                 for g in range(1, most + 1):
                     listed = [round(base[t] * curve[g], 3)]
-                    if rng.random() < 0.3:
+                    if rng.random() < twice:
                         listed.append(round(listed[0] * rng.uniform(0.5, 2.0), 3))
                     of_job += [(name, vm, t, g, most, price, value) for value in listed]
         times += of_job

@@ -1,7 +1,11 @@
-"""The authors' pure greedy, told in 150 lines that share nothing with schedlab.
+"""The authors' pure greedy, told in 170 lines that share nothing with schedlab.
 
 It reads an instance folder, plays the events and adds up the cost, as their program does. Two kinds
 of instance: VMs whose size a decision chooses (2020, 2021), and nodes of fixed types (ANDREAS).
+
+Of VMs there are five versions. 4 is the last one. 3: first fit. 2: first fit, and no job gets idle GPUs.
+1: besides, a node opens as the size that the job chose, and other jobs join it by that size. 0: besides,
+a job whose configuration fits nowhere takes all GPUs of the first node where nobody is, of which there is none.
 """
 
 import csv
@@ -73,23 +77,24 @@ class Instance:
 
 
 class Plan:
-    """Nodes as [name of the size, GPUs in use, [[job, GPUs], ..]]."""
+    """Nodes as [name of the size, GPUs in use, [[job, GPUs, whether by its shortest time], ..]]."""
 
-    def __init__(self, instance):
+    def __init__(self, instance, version):
         self.x, self.nodes, self.closed = instance, [], dict(instance.closed)
+        self.version = version
 
     def free(self, node):
         return self.x.sizes[node[0]][1] - node[1]
 
     def place(self, job, name, gpus):
         """On the fullest open node with room (the first of equals), else on a new one, if any."""
-        gpu_type = self.x.sizes[name][0]
-        fits = [n for n in self.nodes
-                if self.x.sizes[n[0]][0] == gpu_type and self.free(n) >= gpus]  # fmt: skip
+        gpu_type, own = self.x.sizes[name][0], self.x.fixed or self.version < 2
+        fits = [n for n in self.nodes if self.free(n) >= gpus
+                and (n[0] == name if own else self.x.sizes[n[0]][0] == gpu_type)]  # fmt: skip
         if fits:
-            node = min(fits, key=self.free)
+            node = min(fits, key=self.free) if self.version == 4 else fits[0]
         else:
-            opens = name if self.x.fixed else self.x.largest(gpu_type)
+            opens = name if own else self.x.largest(gpu_type)
             if self.x.fixed and not self.closed[name]:
                 return False
             if len(self.nodes) == self.x.num_nodes:
@@ -99,7 +104,7 @@ class Plan:
             node = [opens, 0, []]
             self.nodes.append(node)
         node[1] += gpus
-        node[2].append([job, gpus])
+        node[2].append([job, gpus, own and not self.x.fixed])
         return True
 
     def shrink(self):
@@ -112,6 +117,8 @@ class Plan:
                            and self.x.prices[n, 1] < self.x.prices[node[0], 1]]  # fmt: skip
                 if smaller:
                     node[0] = smaller[0]
+                    for share in node[2]:
+                        share[2] = False
                     break
 
     def expand(self, remaining):
@@ -131,7 +138,28 @@ class Plan:
             node[1] = self.x.sizes[node[0]][1]
 
 
-def plan(x, now, active, remaining):
+MET = (
+    "server 2",
+    "server 1",
+    "server 3",
+    "NC24X",
+    "NC24",
+    "NC12",
+    "NC6",
+    "NV12",
+    "NV24",
+    "NV6",
+    "NV24X",
+)
+"""Sizes of 2020 in the order in which the program meets them."""
+
+
+def rank(size):
+    """Of sizes with equal costs or times the first one that is met."""
+    return next((i for i, name in enumerate(MET) if str(size).endswith(name)), len(MET))
+
+
+def plan(x, now, active, remaining, version):
     """Plan all nodes anew."""
 
     def pressure(job):
@@ -139,23 +167,24 @@ def plan(x, now, active, remaining):
         late = now + remaining[job] * min(times.values()) - x.jobs[job]["due"]
         return late * x.jobs[job]["weight"] if x.fixed and late > 0 else late
 
-    result = Plan(x)
+    result = Plan(x, version)
     for job in sorted(active, key=pressure, reverse=True):
         times = x.shortest[x.jobs[job]["id"]]
-        by_cost = sorted(times, key=lambda c: (times[c] * x.prices[c], -c[1]))
-        by_time = sorted(times, key=lambda c: (times[c], -c[1]))
+        by_cost = sorted(times, key=lambda c: (times[c] * x.prices[c], rank(c[0]), -c[1]))
+        by_time = sorted(times, key=lambda c: (times[c], rank(c[0]), -c[1]))
         on_time = [c for c in by_cost if now + remaining[job] * times[c] <= x.jobs[job]["due"]]
         best = (on_time or by_time)[0]
-        for config in [best, *on_time, *by_time]:
+        for config in [best, *on_time, *by_time] if version > 0 else [best]:
             if result.place(job, *config):
                 break
     if not x.fixed:
         result.shrink()
-        result.expand(remaining)
+        if version > 2:
+            result.expand(remaining)
     return result.nodes
 
 
-def total_and_makespan(folder):
+def total_and_makespan(folder, version=4):
     """Total cost (VMs or energy, and tardiness), and when the last job ends."""
     x = Instance(folder)
     remaining, active, total, now, coming = [1.0] * len(x.jobs), [], 0.0, 0.0, 0
@@ -165,9 +194,9 @@ def total_and_makespan(folder):
         while coming < len(x.jobs) and x.jobs[coming]["submit"] <= now:
             active.append(coming)
             coming += 1
-        nodes = plan(x, now, active, remaining)
-        running = [(node, job, x.last[x.jobs[job]["id"]][node[0], gpus])
-                   for node in nodes for job, gpus in node[2]]  # fmt: skip
+        nodes = plan(x, now, active, remaining, version)
+        running = [(node, job, (x.shortest if short else x.last)[x.jobs[job]["id"]][node[0], gpus])
+                   for node in nodes for job, gpus, short in node[2]]  # fmt: skip
         ends = {job: now + remaining[job] * time for _, job, time in running}
         following = x.jobs[coming]["submit"] if coming < len(x.jobs) else math.inf
         then = min(*ends.values(), following) if ends else following

@@ -21,8 +21,8 @@ from tests.greedy.released_program import total_and_makespan
 FACTS = Path(os.environ.get("SCHEDLAB_FACTS", "nowhere"))
 
 
-def run(folder, policy="greedy", **options):
-    read = read_instance(folder)
+def run(folder, policy="greedy", duplicates="last", **options):
+    read = read_instance(folder, duplicates=duplicates)
     options = {"released": True} | options
     return simulate(
         read.workload, read.cluster, make_policy(policy, **options), seed=1, record_schedule=False
@@ -36,6 +36,29 @@ def test_drawn_instances(fixed, tmp_path):
         result = run(folder)
         found = (result.total_cost, result.completion_s.max())
         assert found == pytest.approx(total_and_makespan(folder), rel=1e-9), seed
+
+
+@pytest.mark.parametrize("version", range(4))
+def test_earlier_versions(version, tmp_path):
+    """Without times that are listed twice, on which the first two versions run otherwise."""
+    others = 0
+    for seed in (0, 2):
+        folder = draw(tmp_path / str(seed), seed, False, 30, 6, 8.0, 0.0)
+        result = run(folder, released_version=version)
+        found = (result.total_cost, result.completion_s.max())
+        assert found == pytest.approx(total_and_makespan(folder, version), rel=1e-9), seed
+        others += found != pytest.approx(total_and_makespan(folder, version + 1), rel=1e-9)
+    assert others > 0
+
+
+def test_earlier_versions_are_those_of_the_released_greedy():
+    for policy, options, told in (
+        ("greedy", {"released_version": 1}, "expected 4: only greedy with released=true"),
+        ("randomised-greedy", {"released": True, "released_version": 1}, "expected 4: only greedy"),
+        ("greedy", {"released": True, "released_version": 5}, "released_version is 5, expected 0"),
+    ):
+        with pytest.raises(InputError, match=told):
+            make_policy(policy, **options)
 
 
 def test_times_listed_twice_are_both_kept(tmp_path):
@@ -83,6 +106,17 @@ def test_the_authors_own_figures(family, row):
     result = run(FACTS / family / "instances" / row["instance"])
     assert f"{result.total_cost:.6g}" == f"{float(row['total_cost']):.6g}"
     assert result.completion_s.max() == pytest.approx(float(row["makespan_s"]), rel=1e-6)
+
+
+@pytest.mark.skipif(not FACTS.is_dir(), reason="set SCHEDLAB_FACTS to the folder of facts")
+@pytest.mark.parametrize(
+    ("version", "total"), list(enumerate((978.6, 940.6, 1236.7, 1217.3, 1217.3)))
+)
+def test_their_five_versions(version, total):
+    """The first two run a job on the time by which they chose, the others on the last that is listed."""
+    folder = FACTS / "gpuaas" / "instances" / "v2020_1-10-100-45000-100-1000"
+    result = run(folder, released_version=version, duplicates="last" if version > 1 else "shortest")
+    assert result.total_cost == pytest.approx(total, abs=0.05)
 
 
 @pytest.mark.skipif(not FACTS.is_dir(), reason="set SCHEDLAB_FACTS to the folder of facts")
