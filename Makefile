@@ -11,7 +11,7 @@ PINNED := constraints$(if $(CONSTRAINTS),-$(CONSTRAINTS)).txt
 EXTRAS := $(if $(CONSTRAINTS),test,dev)
 DOCS := docs
 
-.PHONY: setup reproduce test lint bench bench-check mutants page-checks pages docs documented clean
+.PHONY: setup reproduce test test-long lint bench bench-check mutants page-checks pages docs documented clean
 
 setup: $(VENV)/.ready
 
@@ -25,8 +25,11 @@ $(VENV)/.ready: pyproject.toml $(PINNED)
 reproduce: setup  ## the five papers; PAGES=all: our studies, too; SCALE=quick (default) or SCALE=paper
 	$(VENV)/bin/schedlab reproduce $(PAGES) --scale $(SCALE) --workers $(WORKERS)
 
-test: setup  ## the test suite
-	$(VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal
+test: setup  ## the tests but those of more than a second or two
+	$(VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal -m 'not slow and not documented and not long'
+
+test-long: setup  ## the tests of more than a second or two
+	$(VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal -m 'long and not slow and not documented'
 
 lint: setup  ## style, types and import directions
 	$(VENV)/bin/ruff check .

@@ -170,6 +170,7 @@ def told(folder: Path) -> dict[str, Told]:
     }
 
 
+@pytest.mark.long
 def test_a_feature_of_a_package(told, folder):
     """Two jobs of 100 s, nearly at once: above one GPU all run at half their speed, so they end at 200 s."""
     code, _, errors = told["good.toml"]
@@ -244,6 +245,7 @@ def test_mistakes_are_one_line(told, name):
     assert WRONG[name][1] in complaint
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("installed")
 def test_a_package_that_answers_with_something_else_is_told(tmp_path):
     documented_scenario(tmp_path)

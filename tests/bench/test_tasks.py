@@ -194,6 +194,7 @@ def small(monkeypatch):
     monkeypatch.setattr(task, "locked", dict)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small")
 def test_the_command_runs_and_checks_a_policy_of_ones_own(tmp_path):
     """A policy has its row; its schedule is checked; one changed end is found."""

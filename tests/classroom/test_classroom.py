@@ -229,6 +229,7 @@ def page(tmp_path_factory) -> Path:
     return path
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [1280, 390])
 def test_it_opens(page, browser, width):
     open_quietly(browser, page, width)
@@ -298,6 +299,7 @@ def test_the_percentile_is_the_one_of_the_formula(opened):
     assert [entry["load"], *entry["p95_wait"]] in chart["series"][5]["data"]
 
 
+@pytest.mark.long
 def test_what_it_says_to_compute_can_be_computed(opened, tmp_path, monkeypatch, capsys):
     """The Python lines and the commands of all panels; tests/test_docs.py runs those of README.md."""
     found = opened.run(

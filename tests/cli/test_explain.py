@@ -425,6 +425,7 @@ def on_two_nodes(view):
     return Decision(placements, keep_running=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("policy", "parts"),
     [

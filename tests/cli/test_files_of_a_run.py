@@ -67,6 +67,7 @@ assert all(schedlab("run", name, "--out", f"{name}-b").returncode == 0 for name 
 """
 
 
+@pytest.mark.long
 def test_two_runs_of_a_scenario_leave_the_same_bytes(tmp_path):
     """In two processes; also where the policy notes the CPU time of its solver."""
     scenarios = {"milp": f"{MILP}num_controllers = 2\n", "trouble": TROUBLE, "server": SERVER}

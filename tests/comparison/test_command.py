@@ -3,12 +3,14 @@
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 from experiments.comparison.pictures import pictures_of
 from tests.command import done, refused
 from tests.comparison.made import compared, runs_of
 
 
+@pytest.mark.long
 def test_the_command_on_a_file_of_jobs(tmp_path):
     """Words, table and files; the same command again makes no run; pictures have titles in words."""
     rows = "job_id,submit_time_s,duration_s,num_gpus\n" + "".join(

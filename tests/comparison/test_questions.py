@@ -68,6 +68,7 @@ def test_which_policies_meet(tmp_path):
     assert "--policy: a name is given twice" in twice
 
 
+@pytest.mark.long
 def test_runs_that_are_kept_are_not_made_again(three, tmp_path, monkeypatch):
     """The second time no run is simulated, and the answer is the same; a target between needs further sizes only."""
     made = []

@@ -261,6 +261,7 @@ def peak(changes: list[tuple[float, float]]) -> float:
     return most
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", POLICIES)
 @common
 @given(data=st.data())

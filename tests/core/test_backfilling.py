@@ -123,6 +123,7 @@ def troubles(rng: np.random.Generator, nodes: int) -> tuple[list[Any], dict[str,
     return features, options[rng.integers(4)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order", ["fifo", "sjf", "multifactor"])
 def test_what_is_kept_is_what_a_pass_would_find(order):
     """Jobs also leave the queue or run at other times than they should: nodes fail, patience ends, decisions come late."""
@@ -189,6 +190,7 @@ class Promises:
         return decision
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order", ["fifo", "sjf", "priority"])
 @pytest.mark.parametrize("limited", [False, True])
 @pytest.mark.parametrize("resolution", [0, 7])

@@ -89,6 +89,7 @@ def _is_whole(workload: Workload, share) -> bool:
     return bool(demand in (0, share.gpus))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", [n for n in ELASTIC if "servers" not in requirements_of(n) and n != "milp-literal"]
 )
@@ -110,6 +111,7 @@ def test_vms(name, seed, count, controllers, period_s, latency):
     check(run(workload, cluster, policy, seed=seed, server=server, period_s=period_s))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ELASTIC)
 @given(seed=st.integers(0, 10_000), count=st.integers(1, 10))
 @common

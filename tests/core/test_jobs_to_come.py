@@ -171,6 +171,7 @@ def difference(name: str, elastic: bool) -> str:
     return depends_on(policy, simulated, workload(key, elastic, own), others)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "elastic"), CASES)
 def test_jobs_to_come_change_nothing_before_they_come(name, elastic):
     asks = "the policy asks for jobs that have not been submitted yet (view.all_jobs)"

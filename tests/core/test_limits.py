@@ -78,6 +78,7 @@ def test_no_answer():
     assert {*operator_summary(result)} == {"allocation_ratio"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fails", [False, True])
 @pytest.mark.parametrize("policy", ["fifo-backfill", "fifo-strict", "srpt", emptiest])
 def test_every_instant(policy, fails):

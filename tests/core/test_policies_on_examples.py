@@ -78,6 +78,7 @@ FEW_JOBS = 5
 GOODPUT = ("afs", "edf-elastic", "optimus", "pollux", "sia", "tiresias")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("nodes", "trouble"),
     [(3, "none"), (6, "failures"), (2, "checkpoints")],
@@ -88,6 +89,7 @@ def test_jobs_with_tables_of_goodput_run_on_what_there_is(nodes, trouble):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("example", "nodes", "trouble"), [CASES[k] for k in range(20, len(CASES), 193)]
 )

@@ -21,6 +21,7 @@ def run(law: Law, load: float, servers: int, seed: int) -> Result:
     return simulated(jobs, nodes(servers), record_schedule=False)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("law", "servers", "load", "theory_s"),
     [

@@ -42,6 +42,7 @@ def test_exact_time_is_dalys_less_one_checkpoint():
     assert completion_s(500.0, math.inf, c, 0.0, m) == pytest.approx(m * math.expm1(500 / m))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("interval", "cost", "restart", "repair"),
     [(1000.0, 60.0, 120.0, 600.0), (None, 0.0, 0.0, 0.0001), (500.0, 0.0, 0.0, 100.0)],

@@ -70,6 +70,7 @@ def test_transport_is_the_assignment(n, kinds, seed, ties):
         assert transport.value() == pytest.approx(best, abs=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize(
     "cluster", [Cluster.of_vms(CATALOG, 3), Cluster(CATALOG, 3, (1, 0, 1))], ids=["VMs", "fixed"]

@@ -43,6 +43,7 @@ def planned(scale: Scale) -> list[Task]:
     return tasks(scale)
 
 
+@pytest.mark.long
 def test_a_run_and_its_bound():
     scenario = scenarios()["andreas-1-10"] | {"seed": 77}
     scenario["workload"] = scenario["workload"] | {"jobs_per_node": 3}
@@ -194,6 +195,7 @@ def test_seeds_are_fresh_and_tasks_are_distinct():
         assert len(set(named)) == len(named)
 
 
+@pytest.mark.long
 def test_every_study_has_the_instances_of_the_comparison():
     """Ratios to a run or a bound of the comparison are on the very same jobs."""
     jobs = {}

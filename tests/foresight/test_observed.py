@@ -63,6 +63,7 @@ def test_what_is_corrected_already_stays():
     assert ratios(*seen, learned=True) == [1, 1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("delay_s", [0.0, 20.0])
 def test_exact_predictions_are_observed_as_exact(monkeypatch, delay_s):
     """Roundings of the clock, moves and resized jobs are no errors."""

@@ -95,6 +95,7 @@ ODD = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize(
     "cluster",

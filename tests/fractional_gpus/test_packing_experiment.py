@@ -156,6 +156,7 @@ def released(trace: str, rule: str):
     return read_pods(openb / "pods_default.csv"), read_nodes(openb / "nodes_gpu.csv"), percent
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rule", RULES)
 def test_as_the_released_simulator_on_the_default_trace(rule):
     """Within half a point at every load of its table, 8 orders of the pods."""

@@ -314,6 +314,7 @@ def test_speed_ups_are_over_the_fewest_gpus_with_a_time() -> None:
     assert [agent.on_one_node(gpus) for gpus in (2, 4, 8)] == [1, 1.5, 1.5]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("released", [False, True])
 def test_sia_serves_jobs_without_a_time_on_one_gpu(released: bool) -> None:
     """A thousand wait for four GPUs; RuntimeWarnings are errors here. The last is 1.9 times as fast on two GPUs as on one."""

@@ -35,6 +35,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("policy", "load", "number"), CASES)
 def test_every_job_ends_when_it_was_published_to_end(policy: str, load: str, number: int) -> None:
     published = json.loads(

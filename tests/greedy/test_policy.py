@@ -86,6 +86,7 @@ def counting(named: list[int], in_full: bool = False):
     return decide
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("load", "part"), [(0.5, 0.5), (4.0, 0.9)])
 @pytest.mark.parametrize("fixed", [False, True])
 def test_changes_alone_are_named_and_lead_to_the_same_schedule(fixed, load, part):

@@ -99,6 +99,7 @@ def baselines():
     return found
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not FACTS.is_dir(), reason="set SCHEDLAB_FACTS to the folder of facts")
 @pytest.mark.parametrize(("family", "row"), baselines())
 def test_the_authors_own_figures(family, row):

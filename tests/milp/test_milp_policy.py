@@ -130,6 +130,7 @@ def test_wrong_options(options, message):
         make_policy("milp", **options)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "folder", ["v2020_1-5-50-45000-100-1000", "v2021_1-5-50-1000-exponential-30000"]
 )

@@ -41,6 +41,7 @@ def seeds_of(name: str, few: int, many: int) -> list[Any]:
 any_nodes = pytest.mark.parametrize("fixed", [False, True], ids=["any-type", "fixed-nodes"])
 
 
+@pytest.mark.long
 @any_nodes
 @pytest.mark.parametrize(
     ("formulation", "seeds"), [p for name, few in SEEDS.items() for p in seeds_of(name, *few)]

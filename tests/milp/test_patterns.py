@@ -133,6 +133,7 @@ def test_the_mip_solver_goes_on_where_the_tree_grows_too_large(limit, monkeypatc
     assert any(found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_the_model_costs_what_it_decodes_to(formulation):
     for seed in range(8):

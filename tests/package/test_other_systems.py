@@ -50,6 +50,7 @@ def done(elsewhere, *lines):
     assert ran.returncode == 0, ran.stderr
 
 
+@pytest.mark.long
 def test_from_a_scenario_to_a_picture(elsewhere, tmp_path):
     """The three commands of docs/classroom.md, in a lab room."""
     done(elsewhere, "new scenario mine.toml", "run mine.toml --out out", "show gantt out")

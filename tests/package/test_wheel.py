@@ -73,6 +73,7 @@ def test_what_is_in_the_wheel(wheel: Path) -> None:
     assert not missing
 
 
+@pytest.mark.long
 def test_it_works_outside_the_checkout(installed: Run, tmp_path: Path) -> None:
     assert installed("--version").stdout == f"schedlab {__version__}\n"
     (tmp_path / "some.toml").write_text(

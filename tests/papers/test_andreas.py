@@ -95,6 +95,7 @@ def test_the_replay_and_its_power(tmp_path):
     assert np.minimum(starts, 300.0 - starts).max() < 1e-6
 
 
+@pytest.mark.long
 def test_runs_are_functions_of_their_configuration():
     config = {"num_nodes": 10, "scenario": 1, "arrivals": "high", "seed": 2}
     named = {
@@ -135,6 +136,7 @@ def test_savings_leave_out_seeds_that_ran_at_some_sizes_alone():
     assert set(kept.loc[kept["arrivals"] == "mixed", "seed"]) == {1, 2, 3}
 
 
+@pytest.mark.long
 def test_at_paper_scale_every_method_with_ten_nodes_has_twenty_seeds():
     """The paper's methods under mixed arrivals have forty, at both laws of rates."""
     seeds: dict[tuple[str, ...], set[int]] = {}

@@ -66,6 +66,7 @@ def test_every_figure_is_painted(toys, paper):
     assert all(figure.png.stat().st_size > 5000 for figure in figures)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("paper", FIGURES)
 def test_every_figure_is_drawn_and_every_claim_judged(toys, paper):
     figures, claims = toys(paper, PAINTED[paper])
@@ -96,6 +97,7 @@ LISTED = {
 """Names of the papers in the list of published results."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "paper", [HIERARCHICAL, ANDREAS, THESIS, RENTAL, SYNERGY], ids=lambda paper: paper.paper.name
 )

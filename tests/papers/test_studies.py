@@ -48,6 +48,7 @@ def few_jobs(config):
     return {**config, "workload": {**config["workload"], "jobs_per_node": 2}}
 
 
+@pytest.mark.long
 def test_with_five_nodes_hierarchical_is_central():
     """One controller has all five, so the two methods are one run."""
     small = {
@@ -82,6 +83,7 @@ def short_log(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("simulator.workloads.synergy.draw.LOG_JOBS", 100)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("short_log")
 def test_runs_of_synergy_are_the_files_at_paper_scale():
     """But for the end of the paper's draw, which changes nothing; the quick scale keeps the load of a server."""
@@ -110,6 +112,7 @@ SCENARIOS = ("published", "servers", "philly_log")
 """Files that are no sweeps: printed numbers, scenarios that sweeps vary."""
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("short_log")
 @pytest.mark.parametrize(
     "file",

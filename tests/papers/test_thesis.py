@@ -58,6 +58,7 @@ def test_tasks_that_share_a_run_have_labels_of_their_own():
         assert len(set(named)) == len(named)
 
 
+@pytest.mark.long
 def test_claims_count_traces():
     """Eight of the methods whose ratio the thesis prints, three of the others; a trace is one observation."""
     made = at_paper_scale()

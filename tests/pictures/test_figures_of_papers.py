@@ -85,6 +85,7 @@ def drawn_of(experiment, runs, folder, names):
     return drawn
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("names", [("figure_3", "figure_9", "figure_13"), ALL])
 def test_synergy(tmp_path, monkeypatch, names):
     monkeypatch.setattr("simulator.workloads.synergy.draw.LOG_JOBS", 100)  # drawn to check a file
@@ -111,6 +112,7 @@ def test_synergy(tmp_path, monkeypatch, names):
     assert len(drawn) == len(synergy.PAGE.registered) == 16
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("names", [("promises",), ALL])
 def test_clusters(tmp_path, names):
     """A picture a question, and one where a policy failed; promises are counted."""

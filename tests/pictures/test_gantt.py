@@ -59,6 +59,7 @@ def test_no_two_jobs_that_run_at_once_share_a_colour():
     assert {job: again[job] for job in colours} == colours
 
 
+@pytest.mark.long
 def test_a_run_folder_with_hundreds_of_jobs(tmp_path):
     workload, cluster = AndreasJobs(num_nodes=40, scenario=1, arrivals="high").make(Setting(1))
     result = simulate(workload, cluster, make_policy("edf-shared"))

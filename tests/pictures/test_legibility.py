@@ -116,6 +116,7 @@ def test_a_legend_over_points_lines_or_texts():
     assert any("covers the text 'number of nodes N'" in fault for fault in faults(figure))
 
 
+@pytest.mark.long
 def test_a_series_under_another_and_two_that_look_the_same():
     figure, left, _ = good()
     table = pd.DataFrame({"mean": [1.0, 2, 3], "low": 0.5, "high": 3.5})
@@ -145,6 +146,7 @@ def test_axes_without_a_name_and_units_in_brackets():
     ]  # fmt: skip
 
 
+@pytest.mark.long
 def test_arrows_where_intervals_go_on(tmp_path):
     """The lower end of the first, the third point and its upper end, and a run: arrows, and no fault."""
     figure, left, _ = good()
@@ -168,6 +170,7 @@ def test_arrows_where_intervals_go_on(tmp_path):
     assert saved.caption == f"Seen. {edges.NOTE}"
 
 
+@pytest.mark.long
 def test_a_png_has_few_colours_and_the_same_bytes_each_time(tmp_path):
     """Imported above, `write_drawing` is the real one; tests/conftest.py puts another in its place."""
     files = [tmp_path / "one.png", tmp_path / "two.png"]

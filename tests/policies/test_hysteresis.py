@@ -181,6 +181,7 @@ ELASTIC = {
 ROUNDS = {"decisions": {"round_s": 300.0}}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("policy", "base"),
     [
@@ -198,6 +199,7 @@ def test_without_delay_it_is_the_policy(policy, base):
     assert plain.schedule_table().equals(steady.schedule_table())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("policy", "base"),
     [

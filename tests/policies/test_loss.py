@@ -49,6 +49,7 @@ def results(gpus: int, duration_s: str, patience: str | float) -> list[Result]:
     return [run(scenario(gpus=gpus, seed=seed, **jobs), False) for seed in range(8)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("gpus", "duration_s", "patience", "expected"),
     [

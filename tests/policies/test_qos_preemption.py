@@ -202,6 +202,7 @@ def instance(seed):
     return submit_s, duration_s, gpus, rng.choice(["low", "normal", "high"], 12).tolist()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("over", [OVER, CHAIN])
 @pytest.mark.parametrize("inner", ["fifo-strict", "fifo-backfill"])
 def test_a_plain_program_stops_and_ends_the_same_jobs(inner, over):
@@ -220,6 +221,7 @@ POLICIES = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("inner", "options"), POLICIES, ids=[name for name, _ in POLICIES])
 def test_nobody_starts_to_be_stopped_nor_waits_for_lower_ones(inner, options):
     """Of jobs in whole seconds, each stretch is of whole seconds; who would find room in place of lower ones never waits."""

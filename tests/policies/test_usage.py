@@ -56,6 +56,7 @@ def integral(rows, owner, tenants, now_s, half_life_s):
     return used
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("policy", "options", "how"),
     [

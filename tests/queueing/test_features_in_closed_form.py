@@ -25,6 +25,7 @@ def all_on_gpu_0(view: View) -> Decision:
     return Decision(shares, keep_running=True, gpus_of=dict.fromkeys(view.waiting, (0,)))
 
 
+@pytest.mark.long
 def test_processor_sharing_by_colocation():
     """n jobs that keep a GPU busy run at 1/n of their speed: the mean response is S / (1 - load)."""
     load, count = 0.5, 500

@@ -55,6 +55,7 @@ def test_moments_are_integrals_of_the_density(law):
     assert law.cv2 == pytest.approx(law.moment(2) / law.mean**2 - 1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("law", CONTINUOUS, ids=str)
 @pytest.mark.parametrize("s", [0.0, 0.5, 0.3 + 2j, 0.5 + 40j])
 def test_transforms_are_integrals_of_the_density(law, s):

@@ -77,6 +77,7 @@ def test_waits_are_those_of_the_queue():
     assert found.scalars["quantile_0.9_s"] == pytest.approx(np.quantile(wait_s[125:], 0.9))
 
 
+@pytest.mark.long
 def test_figures_and_claims_of_a_toy_scale(tmp_path, monkeypatch):
     monkeypatch.setattr(Task, "code", "")  # a version takes seconds
     monkeypatch.setitem(runs.JOBS, "quick", 80)

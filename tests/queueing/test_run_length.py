@@ -26,6 +26,7 @@ def test_without_a_queue_each_response_is_a_service():
     assert found.relaxation_jobs == pytest.approx(4.0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("servers", "load", "law"), [(4, 0.7, ONE), (1, 0.5, VARIABLE)])
 def test_the_variance_is_that_of_the_means_of_many_runs(servers, load, law):
     jobs = 20_000

@@ -66,6 +66,7 @@ def test_the_file_has_the_figures_runs_of_named_policies_and_no_other():
     assert AUTOSCALER_BUDGETS.keys() == {1.5, 3.0, 5.0, 10.0}, "the budgets of the rivals"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("policy", "budget", "size", "arrivals"),
     [

@@ -49,6 +49,7 @@ def test_jobs_wait_where_all_vms_are_open():
     assert result.first_start_s.tolist() == pytest.approx([0, 1800])
 
 
+@pytest.mark.long
 def test_every_way_and_rule_on_the_same_jobs():
     outcome = run_bridge(
         {"num_nodes": 5, "jobs_per_node": 4, "gap": 1.0, "due": "min-2max", "seed": 2}

@@ -1,5 +1,7 @@
 """The rental experiment as a whole, at a toy scale: every run, figure and claim."""
 
+import pytest
+
 from experiments.papers.rental import PAGE, bridge, runs
 from experiments.sweep.results import Results
 from experiments.sweep.store import Store
@@ -15,6 +17,7 @@ def test_tasks_that_share_a_run_have_labels_of_their_own():
         assert len(set(listed)) == len(listed)
 
 
+@pytest.mark.long
 def test_figures_and_claims_of_a_toy_scale(tmp_path, monkeypatch):
     monkeypatch.setattr(Task, "code", "")  # a version takes seconds
     monkeypatch.setitem(runs.JOBS, "quick", 30)

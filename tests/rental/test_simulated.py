@@ -33,6 +33,7 @@ from tests.core.jobs import fixed
 HOUR, ONE_H = 3600.0, Deterministic(1.0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("arrivals", ARRIVALS)
 @pytest.mark.parametrize("size", list(SIZES))
 def test_response_and_budget_are_the_formulas_whatever_the_laws(size, arrivals):
@@ -51,6 +52,7 @@ def test_response_and_budget_are_the_formulas_whatever_the_laws(size, arrivals):
         assert found.contains(truth) or found.mean == pytest.approx(truth, rel=1e-9), name
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("policy", RIVALS)
 @pytest.mark.parametrize("budget", [1.5, 6.0])
 def test_no_rival_lies_below_the_frontier_of_its_own_jobs(policy, budget):
@@ -138,6 +140,7 @@ def test_srpt_and_equi_by_hand():
         assert (result.completion_s / HOUR).tolist() == pytest.approx(ends_h)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("policy", "mean_s"), [(Equi(1.0), mg1_ps_response_s), (Srpt(1.0), mg1_srpt_response_s)]
 )

@@ -247,6 +247,7 @@ def test_names_with_html_in_them_are_text(browser, tmp_path):
     check_quiet(browser)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("jobs", "nodes"), [(1, 1), (3000, 1000)])
 def test_small_and_large(browser, tmp_path, jobs, nodes):
     open_quietly(browser, replay(fixed_jobs(jobs, nodes), tmp_path / "a.html"))
@@ -272,6 +273,7 @@ for (const name of ["fillRect", "strokeRect", "clearRect", "fillText", "drawImag
 """
 
 
+@pytest.mark.long
 def test_what_a_frame_draws_does_not_grow_with_the_jobs(browser, tmp_path):
     """Two minutes a frame, in the middle of runs of 700 and 3,500 jobs on the same 100 nodes."""
     most = {}

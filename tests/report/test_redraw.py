@@ -36,6 +36,7 @@ def page_of(out):
     return page
 
 
+@pytest.mark.long
 def test_what_is_drawn_again_is_what_was_drawn(site, tmp_path, monkeypatch, capsys):
     """Figures, rows, texts, the film and the measured times, without a run; and so once more from there."""
     monkeypatch.setattr(fake, "run", None)

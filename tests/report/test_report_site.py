@@ -45,6 +45,7 @@ def site(only_fake, tmp_path_factory) -> Path:
     return out
 
 
+@pytest.mark.long
 def test_what_is_left_behind(site):
     left = {p.relative_to(site).as_posix() for p in site.rglob("*") if "store" not in p.parts}
     assert left == {
@@ -159,6 +160,7 @@ def test_claims_lead_to_figure_data_and_runs_and_pages_name_their_code(site):
     assert 'href="fake/runs.parquet"' in html
 
 
+@pytest.mark.long
 def test_a_second_call_computes_nothing_and_writes_the_same_bytes(site, tmp_path, capsys):
     """Also where somebody has planted links in the place of all that it writes."""
     before = {p: p.read_bytes() for p in site.rglob("*") if p.is_file() and "store" not in p.parts}

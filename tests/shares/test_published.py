@@ -161,6 +161,7 @@ def test_released_rules_come_near_the_published_results(name, policy, options, m
     assert unfair[0] == pytest.approx(unfair[1], abs=0.02)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["max_min_fairness", "min_total_duration", "allox"])
 def test_times_follow_from_the_published_rounds_under_other_policies(name):
     """Work of a round by itself: with the published choice of jobs each round ends when it did."""

@@ -470,6 +470,7 @@ def test_past_time_in_steps_does_not_convert_a_change_of_batch_size():
     assert ends_s["steps"] != ends_s["progress"]
 
 
+@pytest.mark.long
 def test_times_at_the_first_batch_size_make_a_growing_job_urgent():
     """Its steps seem to take as long as with the small batch, so its price is higher."""
     jobs = jobs_of([2_400_000, 600_000, 600_000], [1] * 3, 100.0)

@@ -128,6 +128,7 @@ def ask(log, gpus=8.0, at_s=None, **more):
     return answer(log, Request(gpus, 900.0, **more), at_s, lambda done, of_all: None)
 
 
+@pytest.mark.long
 def test_the_forest_knows_the_hour_that_the_plain_rule_does_not():
     log = log_of()
     at_s = 1_500 * 300.0 // (2 * HOUR) * 2 * HOUR + 1_830.0  # half past an even hour
@@ -142,6 +143,7 @@ def test_the_forest_knows_the_hour_that_the_plain_rule_does_not():
     assert even.measured.coverage >= 0.85
 
 
+@pytest.mark.long
 def test_what_comes_after_the_time_changes_nothing():
     log = log_of()
     at_s = 1_400 * 300.0 + 1
@@ -231,6 +233,7 @@ def test_times_of_a_log():
         time_of("soon", 0.0)
 
 
+@pytest.mark.long
 def test_the_command(tmp_path):
     log = log_of()
     rows = ["job_id,submit_s,start_s,end_s,num_gpus,requested_s,user"]

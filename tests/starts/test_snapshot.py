@@ -94,6 +94,7 @@ def random_history(rng, count=400):
                    ["p", "q"], list("abcdefghi"))  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_nothing_later_is_looked_at(seed):
     """All that happens at a submission or later is altered: the inputs of twenty jobs stay the same."""

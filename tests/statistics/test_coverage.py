@@ -17,6 +17,7 @@ from simulator.workloads.reshaping import time_shared
 from tests.core.jobs import fixed, nodes
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("order", "policy", "servers"),
     [
@@ -42,6 +43,7 @@ def test_the_fast_queues_are_the_simulator_job_by_job(order, policy, servers):
     assert fast == pytest.approx(found.jct_s, rel=1e-9, abs=LEAST_AGAIN_S)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("queue", QUEUES, ids=[queue.name for queue in QUEUES])
 def test_the_interval_of_the_shortest_run_that_has_one(queue):
     cell = one_run(queue, 0.5, 0, 300)
@@ -63,6 +65,7 @@ def test_the_case_that_was_covered_in_72_per_cent_of_the_runs():
 KEYS = (*(f"compared {pair.text}" for pair in COMPARED[:2]), "ratio 20", "quantile 100 0.9")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("key", [*KEYS, "pooled 10 0.5"])
 def test_the_other_intervals(monkeypatch, key):
     monkeypatch.setattr(coverage, "SETS", 300)

@@ -38,6 +38,7 @@ def run(tasks: list[Task], folder: Path, cluster, **options: object) -> runner.R
     return runs.run(tasks, folder, dask=cluster and cluster.scheduler_address, **options)
 
 
+@pytest.mark.long
 def test_same_bytes_as_on_this_machine_alone(tmp_path, cluster):
     assert run(draws(10), tmp_path / "dask", cluster).done == 10
     run(draws(10), tmp_path / "local", None)
@@ -74,6 +75,7 @@ def test_a_run_that_fails_fails_alone(tmp_path, cluster, does, told):
     assert only_failure(tmp_path).splitlines()[-1] == told
 
 
+@pytest.mark.long
 def test_workers_of_other_code_versions_are_refused(tmp_path, cluster, monkeypatch):
     other = (("sweep_functions:draw", ("simulator",), "another version"),)
     monkeypatch.setattr(runner, "_versions", lambda tasks: other)

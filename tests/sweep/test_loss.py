@@ -85,6 +85,7 @@ def test_runs_without_the_table_are_no_loss(finished):
     assert rows == 30
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "sql",
     [
@@ -176,6 +177,7 @@ def test_status_writes_escape_sequences_out(tmp_path, capsys):
     assert all(c.isprintable() or c == "\n" for c in printed)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("does", ["interrupt", "exit", "generator exit"])
 def test_a_run_that_raises_an_exit_fails_like_any_other(tmp_path, does):
     """It must not stop the sweep, now or at each resume."""

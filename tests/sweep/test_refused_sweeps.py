@@ -95,6 +95,7 @@ def wait_s(seconds: float) -> int:
     return os.getpid()
 
 
+@pytest.mark.long
 def test_the_server_that_forks_workers_is_killed():
     """All workers go with it; their calls are made again, in workers of a new server."""
     with LocalPool(2) as pool:

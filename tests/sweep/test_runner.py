@@ -118,6 +118,7 @@ def test_another_sweep_is_refused_unless_resumed(tmp_path):
     assert run(draws(6), tmp_path, resume=True).computed == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("does", "told"),
     [
@@ -238,6 +239,7 @@ def kill_workers_at_random(tmp_path, monkeypatch, count: int, every_s: float, se
     return killer.kills
 
 
+@pytest.mark.long
 def test_workers_killed_at_random_instants(tmp_path, monkeypatch):
     assert kill_workers_at_random(tmp_path, monkeypatch, 40, 0.2, seed=1) > 0
 

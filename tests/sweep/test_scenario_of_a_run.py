@@ -107,6 +107,7 @@ def given(value: Any) -> Any:
     return [given(each) for each in value] if isinstance(value, list | tuple) else value
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("paper", papers(), ids=lambda paper: paper.name)
 def test_runs_behind_figures_are_trusted_and_can_be_written_as_a_file(paper):
     """`sweep retry` needs no leave for them; of runs with the same keys the first is written."""
@@ -173,6 +174,7 @@ def test_the_hint_lists_what_tells_the_matching_runs_apart(tmp_path):
     assert told(nodes="7", load="3") == "no run has these labels; each label alone has some"
 
 
+@pytest.mark.long
 def test_a_run_behind_a_shipped_page(tmp_path):
     """Of results without a run database: the run as the page's code plans it."""
     words = [

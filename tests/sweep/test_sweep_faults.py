@@ -147,6 +147,7 @@ def _alive(pid: str) -> bool:
         return False
 
 
+@pytest.mark.long
 def test_coordinator_killed(tmp_path, undisturbed):
     codes, _ = stop_and_resume(tmp_path, signal.SIGKILL, 60, [20])
     assert codes == [-signal.SIGKILL]

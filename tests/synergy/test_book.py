@@ -15,6 +15,7 @@ def instance(seed):
     return fixed(submit_s, duration_s, rng.integers(1, 5, 12))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ordering", ["srtf", "las", "drf"])
 def test_failures_change_what_is_known_of_the_jobs_that_failed_alone(ordering):
     """A node is away again and again, and jobs fail by themselves, so jobs wait with a part of their work done."""

@@ -414,6 +414,7 @@ def random_queue(rng: np.random.Generator, servers: int) -> list[Kind]:
     return queue
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_no_server_is_overdrawn_and_everybody_has_the_demand_or_the_share(name):
     for seed in range(300):

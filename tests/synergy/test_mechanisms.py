@@ -19,6 +19,7 @@ from tests.synergy.helpers import Watched, kinds_of, rate_of
 SPLITS = [(20, 70, 10), (33, 33, 33), (50, 0, 50)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize("mechanism", ["proportional", "tune", "opt"])
 def test_nobody_is_slower_than_at_the_proportional_share(run, small, split, mechanism):
@@ -185,6 +186,7 @@ def mixed():
     return workload, servers
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("ordering", "mechanism"),
     [("srtf", "proportional"), ("las", "greedy"), ("drf", "tune"), ("srtf", "opt")],

@@ -47,6 +47,7 @@ def test_demand_found_is_the_demand_of_the_true_matrix():
     assert found.matrix(24, 200) < found.matrix(24, 250) == pytest.approx(found.matrix(24, 500))
 
 
+@pytest.mark.long
 def test_pipelines_explain_the_published_points():
     errors = {name: fit(matrix) for name, matrix in sensitivity_matrices().items()}
     assert np.mean([f.mean_error for f in errors.values()]) < 0.03

@@ -11,6 +11,7 @@ from simulator.workloads.networks import cluster, with_sensitivity
 from simulator.workloads.synergy import deployment_trace
 
 
+@pytest.mark.long
 def test_makespan_of_opt_is_that_of_a_tie(run):
     """The released simulator needs 127 rounds (10.58 h), ours 126: who gets what is a tie."""
     servers = cluster(4)

@@ -59,6 +59,7 @@ def random_trace(seed, count=60, gpus=(1, 1, 1, 2, 4, 8, 16)):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mechanism", MECHANISMS_OF_THE_TRACES)
 @pytest.mark.parametrize("ordering", PAPERS_ORDERINGS)
 def test_each_job_of_the_dynamic_trace_ends_in_the_same_round(run, ordering, mechanism):
@@ -67,6 +68,7 @@ def test_each_job_of_the_dynamic_trace_ends_in_the_same_round(run, ordering, mec
     assert ours == pytest.approx(oracle_ends(workload, 4, ordering, mechanism))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mechanism", MECHANISMS_OF_THE_TRACES)
 @pytest.mark.parametrize("ordering", PAPERS_ORDERINGS)
 def test_each_job_of_the_static_trace_ends_in_the_same_round(run, ordering, mechanism):

@@ -146,6 +146,7 @@ def test_number_of_nodes_with_the_wanted_mean(curve, wanted, few, nodes):
 FACTS = os.environ.get("SCHEDLAB_FACTS")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not FACTS, reason="SCHEDLAB_FACTS names no folder of collected facts")
 def test_kth_by_plain_sums():
     """The record of a real log, from the lines of its file."""

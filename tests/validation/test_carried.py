@@ -119,6 +119,7 @@ LOG = "job_id,submit_time_s,start_time_s,duration_s,num_gpus\n" + "".join(
 )
 
 
+@pytest.mark.long
 def test_commands_start_from_it(tmp_path):
     log = tmp_path / "log.csv"
     log.write_text(LOG)

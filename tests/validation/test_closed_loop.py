@@ -21,6 +21,7 @@ def held_against(path, settings=(), policies=()):
     return validate(scenario(path, settings), path.name, policies)
 
 
+@pytest.mark.long
 def test_a_log_of_the_simulator_agrees_with_it(tmp_path):
     found = held_against(made_log(tmp_path / "log.csv"))
     agreement = found.agreements["easy-backfill"]
@@ -33,6 +34,7 @@ def test_a_log_of_the_simulator_agrees_with_it(tmp_path):
     assert found.held.nodes == NODES
 
 
+@pytest.mark.long
 def test_nodes_that_were_not_there_are_found(tmp_path):
     """A sixth of the nodes never worked: today's size is what is left, judged on jobs that the fit has not seen."""
     log = made_log(tmp_path / "log.csv", settings=["cluster.num_nodes=5"], load=0.7)
@@ -43,6 +45,7 @@ def test_nodes_that_were_not_there_are_found(tmp_path):
     assert found.held.ratio.mean == pytest.approx(1, abs=0.02)
 
 
+@pytest.mark.long
 def test_the_policy_of_the_log_agrees_and_others_do_not(tmp_path):
     log = made_log(tmp_path / "log.csv", settings=["policy=sjf"])
     found = held_against(log, policies=["sjf", "fifo-strict"])
@@ -108,6 +111,7 @@ def agreement(path, settings):
     return agreement_of(sides.recorded, sides.simulated, sides.total_gpus)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rule", [*RULES, *FAILURES])
 def test_with_its_rule_a_log_agrees(rule, tmp_path):
     settings = settings_of(rule, tmp_path)
@@ -121,6 +125,7 @@ def test_with_its_rule_a_log_agrees(rule, tmp_path):
     assert without.waits < 0.7
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rule", RULES)
 def test_a_rule_that_is_left_out_is_named(rule, tmp_path):
     settings, words = RULES[rule]
@@ -168,11 +173,13 @@ def test_failures_are_named_and_no_other_rule(rule, tmp_path):
     assert own.agreements["easy-backfill"].ratio.mean == pytest.approx(1, abs=1e-4)
 
 
+@pytest.mark.long
 def test_a_log_without_rules_suggests_none(tmp_path):
     found = validate(scenario(made_log(tmp_path / "log.csv")), "log", calibrate=True)
     assert (found.suggested, found.tried) == ((), ())
 
 
+@pytest.mark.long
 def test_the_calibrated_scenario_has_the_rules(tmp_path):
     settings = RULES["jobs of a user"][0]
     log = made_log(tmp_path / "log.csv", settings=settings, load=0.6)
@@ -186,6 +193,7 @@ def test_the_calibrated_scenario_has_the_rules(tmp_path):
     assert again.ratio.mean == pytest.approx(1, abs=1e-4)
 
 
+@pytest.mark.long
 def test_partitions_have_a_line_each(tmp_path):
     found = held_against(made_log(tmp_path / "log.csv"))
     assert {*found.partitions} == {"p0", "p1"}
@@ -199,11 +207,13 @@ def test_few_jobs_have_no_verdict_and_no_fit(tmp_path):
     assert found.verdict.kind == "none"
 
 
+@pytest.mark.long
 def test_a_log_where_nobody_waits_has_no_verdict(tmp_path):
     found = held_against(made_log(tmp_path / "log.csv", load=0.1))
     assert found.verdict.words.startswith("No verdict: hardly any job waited")
 
 
+@pytest.mark.long
 def test_command_and_its_files(tmp_path):
     log = made_log(tmp_path / "log.csv", count=1000)
     out = tmp_path / "out"
@@ -224,6 +234,7 @@ def test_command_and_its_files(tmp_path):
     assert (out / "validate.png").stat().st_size > 10_000
 
 
+@pytest.mark.long
 def test_a_scenario_beside_the_log(tmp_path):
     log = made_log(tmp_path / "log.csv", count=50)
     cluster = tmp_path / "cluster.toml"

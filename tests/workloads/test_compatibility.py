@@ -136,6 +136,7 @@ def is_refused(policy: str, jobs: Workload, cluster: Cluster) -> bool:
     return True
 
 
+@pytest.mark.long
 def test_every_policy_and_every_place_runs_once_and_every_other_pair_is_refused_in_one_line():
     """A policy runs in that one of its possible places which has run the fewest; places left over, their first."""
     places = {at: built(*at) for at in itertools.product(WORKLOADS, CLUSTERS)}

@@ -47,6 +47,7 @@ def extremes(folder: Path) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
     return listed, times.min(axis=1), np.where(np.isfinite(times), times, 0).max(axis=1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pattern", ["v2021*", "andreas*"])
 def test_extreme_times_are_the_printed_ones(pattern):
     folders = instances(pattern)
@@ -85,6 +86,7 @@ def test_andreas_costs_as_printed():
                     assert cost == pytest.approx(row.cost, rel=1e-12)
 
 
+@pytest.mark.long
 def test_first_principle_costs_of_the_released_program():
     """FIFO, EDF, PS through reader and engine: the authors' C++ to every digit that it prints."""
     policies = {"FIFO": "fifo", "EDF": "edf", "Priority": "ps"}

@@ -374,6 +374,7 @@ LOGS = {
 """Jobs, mean wait in h, median in min, 95 % in h, share of at most a minute."""
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not FACTS.is_dir(), reason="SCHEDLAB_FACTS names no folder of collected logs")
 @pytest.mark.parametrize("log", LOGS)
 def test_recorded_waits_of_a_log(log):
