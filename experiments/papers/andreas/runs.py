@@ -57,7 +57,7 @@ OTHER_SIZES: dict[Scale, tuple[int, ...]] = {"quick": (10,), "paper": (10, 30, 6
 EXACT_SIZES: dict[Scale, tuple[int, ...]] = {"quick": (10,), "paper": (10, 20)}
 SEEDS: dict[Scale, tuple[int, ...]] = {"quick": (1, 2, 3), "paper": (1, 2, 3)}
 MANY_SEEDS: dict[Scale, tuple[int, ...]] = {
-    "quick": tuple(range(1, 6)),
+    "quick": (1, 2, 3),
     "paper": tuple(range(1, 41)),
 }
 """Of what the claims on savings rest on: mixed arrivals, the paper's methods."""

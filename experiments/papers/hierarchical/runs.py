@@ -61,6 +61,8 @@ LITERAL_SEEDS: dict[Scale, tuple[int, ...]] = {"quick": (1,), "paper": (1, 2)}
 LITERAL_LIMIT_S: dict[Scale, float] = {"quick": 1.0, "paper": 40.0}
 """The paper's time of a decision; its time limit is not printed."""
 SAMPLES: dict[Scale, int] = {"quick": 1, "paper": 2}
+FEWER_JOBS: dict[Scale, dict[str, Any]] = {"quick": {"workload.jobs_per_node": 6}, "paper": {}}
+"""The paper has ten jobs a node."""
 
 SERVER_SEEDS = {"exponential:40": 1, "deterministic:40": 0, "measured": 0}
 """At quick scale; a claim rests on the exponential server alone."""
@@ -124,7 +126,9 @@ def _cost_tasks(scale: Scale) -> list[Task]:
         seeds = MORE_SEEDS if again else CENTRAL_SEEDS.get(method, FIGURE_3_SEEDS)
         return columns["num_nodes"] in sizes[scale] and columns["seed"] in seeds[scale]
 
-    return study(FIGURE_3, _labels, keep=keep, cost_s=_cost_s, sources=SOURCES)
+    return study(
+        FIGURE_3, _labels, keep=keep, cost_s=_cost_s, sources=SOURCES, changes=FEWER_JOBS[scale]
+    )
 
 
 def _variant_tasks(scale: Scale) -> list[Task]:

@@ -72,8 +72,8 @@ AUTOSCALER_BUDGETS = {1.5: 2.11, 3.0: 3.92, 5.0: 6.03, 10.0: 10.42}
 WARM_UP = 0.05
 """Part of the time that the time-average of rented GPUs leaves out."""
 
-JOBS: dict[Scale, int] = {"quick": 1200, "paper": 10_000}
-SEEDS: dict[Scale, tuple[int, ...]] = {"quick": tuple(range(1, 7)), "paper": tuple(range(1, 21))}
+JOBS: dict[Scale, int] = {"quick": 800, "paper": 10_000}
+SEEDS: dict[Scale, tuple[int, ...]] = {"quick": tuple(range(1, 6)), "paper": tuple(range(1, 21))}
 
 
 def tasks(scale: Scale) -> list[Task]:

@@ -35,7 +35,7 @@ PAIR = ("proportional", "tune")
 LONG = (6500, 4000, 5000)
 """Jobs of a trace, first job of the window, one after its last: the paper's."""
 LENGTHS: dict[str, tuple[int, int, int]] = {
-    "overload": (1000, 600, 1000), "settled": (400, 150, 350), "philly": (700, 300, 600),
+    "overload": (800, 450, 800), "settled": (320, 120, 280), "philly": (500, 200, 400),
 }  # fmt: skip
 """The same at the quick scale: at 9 jobs/h, elsewhere on derived traces, and like Philly's."""
 OVERLOAD = 9.0

@@ -56,6 +56,8 @@ GAPS_S: dict[Scale, tuple[int, ...]] = {
     "paper": (1000, 5000, 10_000, 15_000, 20_000, 25_000, 30_000, 35_000, 40_000),
 }
 GAP_S = 30_000
+FEWER_JOBS: dict[Scale, dict[str, Any]] = {"quick": {"workload.jobs_per_node": 6}, "paper": {}}
+"""The thesis has ten jobs a node."""
 NODES_FOR_GAPS: dict[Scale, int] = {"quick": 10, "paper": 20}
 SIZES: dict[Scale, tuple[int, ...]] = {"quick": (5, 10), "paper": (5, 10, 20, 40, 55, 65, 75)}
 MILP_UP_TO = 40
@@ -175,7 +177,7 @@ def _costs(study_name: str, file: str, scale: Scale, changes: dict[str, Any]) ->
         keep=lambda columns: _wanted(columns, scale),
         cost_s=_cost_s,
         sources=WITH_MILP if file in WITH_THE_MODEL else SOURCES,
-        changes=changes,
+        changes={**changes, **FEWER_JOBS[scale]},
     )
 
 
