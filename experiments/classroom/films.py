@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from experiments.replay import Recording, events_of
-from policies import make_policy
+from policies import make_policy, policy_names
 from simulator import Cluster, DecisionPoints, FixedDuration, NodeType, Workload, simulate
 from simulator.statistics import Streams
+from simulator.workloads.kinds import KINDS
 from simulator.workloads.networks import cluster as servers_of
 from simulator.workloads.networks import with_sensitivity
-from simulator.workloads.synergy import derived_trace
+from simulator.workloads.registry import kinds
+from simulator.workloads.table import Setting
 
 PACKING = {
     "FIFO": "fifo-strict",
@@ -45,13 +47,15 @@ def packing() -> dict[str, Any]:
         [
             Recording.of(simulate(workload, nodes, make_policy(policy)), name)
             for name, policy in PACKING.items()
+            if policy in policy_names()
         ]
     )
 
 
 def synergy(num_servers: int) -> dict[str, Any]:
     """The same jobs under three ways to give CPUs, shortest remaining first, on equal servers."""
-    jobs = derived_trace(10 * num_servers, Streams(5), split=(50, 20, 30))
+    made: Any = kinds()["synergy"]
+    jobs = made(num_jobs=10 * num_servers, split=[50.0, 20.0, 30.0]).make(Setting(seed=5))
     servers = servers_of(num_servers)
     workload = with_sensitivity(jobs, servers)
     return events_of(
@@ -70,9 +74,7 @@ def synergy(num_servers: int) -> dict[str, Any]:
     )
 
 
-FILMS: dict[str, Callable[[], dict[str, Any]]] = {
-    "packing": packing,
-    "one": partial(synergy, 1),
-    "four": partial(synergy, 4),
-}
-"""By name; the last two have ten jobs on one server, and forty on four."""
+FILMS: dict[str, Callable[[], dict[str, Any]]] = {"packing": packing}
+"""By name. Where Synergy is there, two more: ten jobs on one server, and forty on four."""
+if "synergy" in KINDS:
+    FILMS |= {"one": partial(synergy, 1), "four": partial(synergy, 4)}

@@ -51,12 +51,14 @@ def _print_all(console: Console) -> None:
     from rich.table import Table
 
     from policies import describe, policy_names, wrapper_names
-    from policies.registry.making import hidden_plugins
-    from policies.synergy import MECHANISMS, ORDERINGS
+    from policies.registry.making import composed_names, hidden_plugins
 
     table = Table("policy", "what it does", "options", box=None, pad_edge=False)
     rows = {name: name for name in policy_names()}
-    rows |= {f"+{mechanism}": f"ORDERING+{mechanism}" for mechanism in MECHANISMS}
+    orderings, mechanisms = (
+        dict.fromkeys(name.split("+")[part] for name in composed_names()) for part in (0, 1)
+    )
+    rows |= {f"+{mechanism}": f"ORDERING+{mechanism}" for mechanism in mechanisms}
     rows |= {wrapper: f"POLICY{wrapper}" for wrapper in wrapper_names()}
     for name, shown in rows.items():
         try:
@@ -68,12 +70,13 @@ def _print_all(console: Console) -> None:
         options = ", ".join(f"{prefix}{k}={v}" for k, v in info.options.items())
         table.add_row(shown, printable(info.summary), printable(options))
     console.print(table)
-    console.print(
-        f"\nSynergy's policies are an ordering and a mechanism, for example srtf+tune. "
-        f"Orderings: {', '.join(ORDERINGS)}. Mechanisms: {', '.join(MECHANISMS)}. "
-        "Wrappers stand behind the name of any policy, also several: srtf+tune@hysteresis.",
-        highlight=False,
-    )
+    if mechanisms:
+        console.print(
+            f"\nSynergy's policies are an ordering and a mechanism, for example srtf+tune. "
+            f"Orderings: {', '.join(orderings)}. Mechanisms: {', '.join(mechanisms)}. "
+            "Wrappers stand behind the name of any policy, also several: srtf+tune@hysteresis.",
+            highlight=False,
+        )
     for line in _of_packages():
         console.print(line, highlight=False, markup=False)
     for name in hidden_plugins():

@@ -11,8 +11,8 @@ from simulator.errors import InputError
 from simulator.files.bundled import read_table
 from simulator.files.keys import at_key
 from simulator.model.cluster import Cluster, NodeType
-from simulator.workloads.andreas import ENERGY_EUR_PER_KWH, PUE
 from simulator.workloads.catalogs import read_catalog
+from simulator.workloads.energy import ENERGY_EUR_PER_KWH, PUE
 from simulator.workloads.gpu_types import power_w, price_per_gpu_hour
 
 

@@ -19,11 +19,8 @@ from simulator.files.keys import NonNegative, PositiveInt
 from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, NodeType
 from simulator.model.performance import TimeTable
 from simulator.model.workload import Workload
+from simulator.workloads.energy import ENERGY_EUR_PER_KWH, PUE
 from simulator.workloads.table import Setting, WorkloadTable
-
-ENERGY_EUR_PER_KWH = 0.17168313
-PUE = 1.33
-"""Also of an instance whose ``GPU-costs.csv`` does not say otherwise (`authors`)."""
 
 Arrivals = Literal["high", "low", "mixed"]
 Rates = Literal["measured", "node"]

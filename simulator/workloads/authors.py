@@ -27,7 +27,7 @@ from simulator.files.keys import InputFile
 from simulator.model.cluster import Cluster, FloatArray, NodeType
 from simulator.model.performance import TimeTable
 from simulator.model.workload import Workload
-from simulator.workloads.andreas import ENERGY_EUR_PER_KWH, PUE
+from simulator.workloads.energy import ENERGY_EUR_PER_KWH, PUE
 from simulator.workloads.selection import Selected
 from simulator.workloads.table import Redrawn, Setting
 from simulator.workloads.tables import InputColumn, Table

@@ -1,43 +1,46 @@
 """Names of the kinds of workload that are here, and where the class of each is.
 
-A class is loaded where its name is read (`simulator.workloads.registry`): a run needs one of them.
+They are read from the text of the modules: a class below `WorkloadTable` that names its kind is one, and below `Trace` it
+is a format of files. A class is loaded where its name is read (`simulator.workloads.registry`): a run needs one of them.
 """
 
 from __future__ import annotations
 
-FORMATS = {
-    "csv": "plain_csv:CsvJobs",
-    "philly": "philly:PhillyJobs",
-    "gavel": "gavel:GavelJobs",
-    "alibaba": "alibaba:AlibabaJobs",
-    "swf": "swf:SwfJobs",
-    "helios": "helios:HeliosJobs",
-    "slurm": "slurm:SlurmJobs",
-    "batsim": "batsim:BatsimJobs",
-    "kubernetes": "kubernetes:KubernetesJobs",
-    "pai": "alibaba_pai:PaiTasks",
-    "pai-jobs": "alibaba_pai:PaiJobs",
-    "alibaba-2025": "alibaba_services:DlrmInstances",
-    "alibaba-2026-spot": "alibaba_services:SpotJobs",
-}
-"""Formats of files of jobs; of those that are as like a file as another, the first is taken."""
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
-KINDS = {
-    "hierarchical": "hierarchical:HierarchicalJobs",
-    "instance": "authors:InstanceJobs",
-    "poisson": "poisson:PoissonJobs",
-    "elastic": "elastic:ElasticJobs",
-    "synergy": "synergy.jobs:SynergyJobs",
-    "andreas": "andreas:AndreasJobs",
-    "philly-like": "philly_like:PhillyLikeJobs",
-    "lublin": "lublin:LublinJobs",
-    "acme-like": "acme_like:AcmeLikeJobs",
-    "openb-like": "openb:OpenbLikeJobs",
-    "openb": "openb_trace:OpenbJobs",
-    **FORMATS,
-    "training": "gavel:TrainingJobs",
-    "gavel-like": "gavel_like:GavelLikeJobs",
-    "pollux": "pollux:PolluxJobs",
-    "elasticflow": "elasticflow:ElasticflowJobs",
-}
-"""All kinds, formats among them, in the order in which documents list them."""
+HERE = Path(__file__).parent
+_LINE = re.compile(r'\n(?:class (\w+)\(([\w, ]+)\):|    kind: Literal\["([^"]+)"\] = )')
+
+
+def _classes() -> Iterator[list[str]]:
+    """Module, name and bases of each class of this package, and its kind where it has one."""
+    for path in sorted(HERE.rglob("*.py")):
+        module = ".".join((__package__, *path.relative_to(HERE).with_suffix("").parts))
+        found: list[list[str]] = []
+        for name, bases, kind in _LINE.findall(path.read_text("utf-8")):
+            if name:
+                found.append([module, name, bases])
+            elif found:
+                found[-1].append(kind)
+        yield from found
+
+
+def _below(*roots: str) -> Mapping[str, str]:
+    """``module:class`` of the kinds below some classes, by name."""
+    found, below = {}, {*roots}
+    classes = list(_classes())
+    while more := {name for _, name, bases, *_ in classes if below & {*bases.split(", ")}} - below:
+        below |= more
+    for module, name, _, *kind in classes:
+        if kind and name in below:
+            found[kind[0]] = f"{module}:{name}"
+    return dict(sorted(found.items()))
+
+
+FORMATS = _below("Trace")
+"""Formats of files of jobs."""
+
+KINDS = _below("WorkloadTable", "Selected")
+"""All kinds, formats among them."""

@@ -43,7 +43,7 @@ def kind_of(name: str) -> type[WorkloadTable] | None:
 def _loaded(name: str) -> type[WorkloadTable]:
     """The table of a kind that is here."""
     module, _, cls = KINDS[name].partition(":")
-    found: type[WorkloadTable] = getattr(import_module(f"simulator.workloads.{module}"), cls)
+    found: type[WorkloadTable] = getattr(import_module(module), cls)
     return found
 
 
@@ -132,7 +132,7 @@ def recognised(path: Path) -> str:
         return "instance"
     text = beginning(path, "a file of jobs")
     alike = {name: table.likeness(text) for name, table in formats().items()}
-    best = max(alike, key=alike.__getitem__)
+    best = max(alike, key=lambda name: (alike[name], name == "csv"))
     if alike[best] >= 0.5:
         return best
     if text[:1] in ("[", "{"):

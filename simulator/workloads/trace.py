@@ -1,11 +1,13 @@
 """Public traces: what all formats of files of jobs have in common. A format says how a row is read, and nothing else.
 
-class Mine(Trace):
-    "Jobs of a log of mine."
+For example:
 
-    kind: Literal["mine"] = "mine"
-    reads = (InputColumn("name", "", "name", "text", gives="job_id"), ..)
-    example = "name,begun,ran_min,gpus\\na,0,60,2\\n"
+    class Mine(Trace):
+        "Jobs of a log of mine."
+
+        kind: Literal["mine"] = "mine"
+        reads = (InputColumn("name", "", "name", "text", gives="job_id"), ..)
+        example = "name,begun,ran_min,gpus\\na,0,60,2\\n"
 """
 
 from __future__ import annotations

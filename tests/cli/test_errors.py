@@ -14,7 +14,7 @@ from typer import rich_utils
 from typer.main import get_command
 
 from experiments import cli, webpage
-from experiments.commands.theory import _finite
+from experiments.commands.theory_commands.decision import _finite
 from experiments.files import write_whole
 from experiments.replay import replay_folders
 from experiments.scenario import output

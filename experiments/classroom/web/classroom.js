@@ -79,7 +79,7 @@ function queuePanel(panel, k, data) {
 }
 
 function filmPanel(panel, k, data) {
-  const films = panel.films.map(([name, title]) => {
+  const films = panel.films.filter(([name]) => data.films[name]).map(([name, title]) => {
     const root = element("div", { className: "film", id: `film-${name}` });
     root.innerHTML = document.getElementById("player-body").innerHTML;
     if (title) root.prepend(element("h3", { textContent: title }));
@@ -100,7 +100,7 @@ if (stage) {
   const data = JSON.parse(document.getElementById("classroom-data").textContent);
   window.classroom = { data };
   const panels = [
-    ...QUEUE_PANELS.map((panel) => [panel, queuePanel]), ...FILM_PANELS.map((panel) => [panel, filmPanel]),
+    ...QUEUE_PANELS.map((panel) => [panel, queuePanel]), ...FILM_PANELS.filter((panel) => panel.films.some(([name]) => data.films[name])).map((panel) => [panel, filmPanel]),
     [LAST_PANEL, queuePanel],
   ];
   const contents = document.getElementById("contents");

@@ -1,0 +1,1 @@
+"""Commands of `schedlab theory`: one module each, with a function of its name."""
