@@ -325,7 +325,7 @@ def test_files_that_pages_name_exist(page):
 
 def test_claims_of_the_artifact_page_are_rows_of_the_results():
     """Beside a published number; the page names them and has no numbers of its own."""
-    with open(ROOT / "results" / "paper" / "claims.csv", newline="", encoding="utf-8") as lines:
+    with open(ROOT / "results" / "paper" / "readings.csv", newline="", encoding="utf-8") as lines:
         rows = {
             (r["paper"], r["place"], r["claim"]) for r in csv.DictReader(lines) if r["paper_value"]
         }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast, get_args
 
 from experiments.files import write_whole
 from experiments.papers.registry import chosen_papers, load, papers
-from experiments.report.contents import VERDICTS, Claim, Figure, Paper, Scale, Text
+from experiments.report.contents import Claim, Figure, Paper, Scale, Text
 from experiments.report.outcomes import OUTCOMES
 from simulator.errors import InputError
 
@@ -244,8 +244,7 @@ def _page(paper: Paper, results: Results, out: Path, left_out: list[str] | None 
     texts: list[Text] = []
     problems: list[str] = []
     if results.missing:
-        why = f", the first with {results.error}" if results.error else ""
-        problems.append(f"{name}: {len(results.missing)} runs failed or are missing{why}")
+        problems.append(f"{name}: {len(results.missing)} runs failed or are missing")
     try:
         figures = experiment.figures(results, folder, left_out)
         claims = experiment.claims(results, left_out)
@@ -268,7 +267,7 @@ def _came_out(page: Page) -> Iterator[str]:
         if one.outcome in ("undetermined", "excluded", "open"):
             row = one.row
             ours = "" if row.ours is None else f", here {row.ours:.4g} {row.unit}".rstrip()
-            yield f"  {one.outcome}: {row.claim}: printed {row.paper_value}{ours}; {one.because}"
+            yield f"  {one.outcome}: {row.claim}: printed {row.paper_value}{ours}. {one.because}"
 
 
 def _report(out: Path, scale: str, problems: Sequence[str]) -> None:
@@ -276,11 +275,13 @@ def _report(out: Path, scale: str, problems: Sequence[str]) -> None:
 
     pages = write_report(out, scale, papers())
     figures = sum(len(page.figures) for page in pages)
-    claims = [claim for page in pages for claim in page.claims]
-    counts = {verdict: sum(c.verdict == verdict for c in claims) for verdict in VERDICTS}
-    counted = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    counts = Counter(one.outcome for page in pages for one in page.numbers)
+    counted = ", ".join(f"{count} {name}" for name, count in counts.most_common())
     for page in pages:
         print(*_came_out(page), sep="\n")
     for problem in problems:
         print(f"  {problem}")
-    print(f"{out / 'index.html'}: {figures} figures, {len(claims)} claims ({counted or 'none'})")
+    rows = sum(len(page.claims) for page in pages)
+    print(
+        f"{out / 'index.html'}: {figures} figures, {counts.total()} numbers ({counted or 'none'}), {rows} rows"
+    )

@@ -74,6 +74,8 @@ class Claim:
         kind of run of the page, or a file of the repository; empty where nothing does.
     reading : how the paper is read, of a number whose statement has several parts (FIFO, EDF and PS); the
         rows of one reading count together. Empty: the row is a reading by itself.
+    says : what the paper says, without the words of the reading; empty: as ``claim``.
+    shared : the reading that it has in common with rows of other numbers of the same figure or section.
     """
 
     paper: str
@@ -90,6 +92,8 @@ class Claim:
     labels: tuple[str, ...] = ()
     proof: str = ""
     reading: str = ""
+    says: str = ""
+    shared: str = ""
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:

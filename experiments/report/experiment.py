@@ -165,6 +165,8 @@ class Experiment:
             labels=tuple(dict.fromkeys((*number.labels, *labels))),
             proof=shown if claim.verdict in REFUTED else "",
             reading=number.reading_of(words),
+            says=number.says.format(**words),
+            shared=number.shared_by(words),
         )
 
     def rows_of(self, file: Path, labels: Sequence[str] = (), against: str = "") -> Iterator[Claim]:

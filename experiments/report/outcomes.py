@@ -1,4 +1,4 @@
-"""Printed numbers by outcome: each once, by the best reading that the paper's text allows.
+"""Printed numbers by class: each once, by the best reading that the paper's text allows.
 
 - *reproduced*: some reading gives it. The authors' own program, draw or data is one, and is labelled so.
 - *undetermined*: the paper does not print what decides it, and readings lie on both sides of it, or around it.
@@ -6,21 +6,25 @@
 - *open*: none of these.
 - *not comparable*: what was measured on another machine or with jobs that are not at hand, or a ratio of such numbers.
 
-The rows decide, by their verdicts and intervals. ``published.toml`` names what is not printed (``unprinted``), or
-why no reading can give the number (``excluded``); without rows that bear it out neither has an effect.
+The rows decide, by their verdicts and intervals. Of readings with equal verdicts the one that is nearest to the printed
+number is shown; where numbers belong together (``statement``), of those that give it the one that gives most of them.
+``published.toml`` also names what is not printed (``unprinted``), or why no reading can give the number (``excluded``);
+without rows that bear it out neither has an effect.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from experiments.report.contents import AGAINST, REFUTED, Claim, Paper
+from experiments.report.in_words import exclusion, meaning, needed, reason
 from experiments.report.published import Number, numbers_of
 
 OUTCOMES = ("reproduced", "undetermined", "excluded", "open", "not comparable")
-WORST_FIRST = ("not reproduced", "inconclusive", "partly", "reproduced")
+WORST_FIRST = ("not comparable", "not reproduced", "inconclusive", "partly", "reproduced")
 
 
 @dataclass(frozen=True)
@@ -30,68 +34,157 @@ class Printed:
     Attributes
     ----------
     name : in ``published.toml``.
-    outcome : of `OUTCOMES`.
+    outcome : its class, of `OUTCOMES`.
     row : the weakest row of its best reading.
-    because : the sentence that shows why it is not reproduced; empty where it is.
+    means : what the class says of this number, one sentence.
+    because : why it has this class, one sentence; empty where there is nothing to add.
+    readings : all rows of the number, also those that contradict the text.
     """
 
     name: str
     outcome: str
     row: Claim
+    means: str
     because: str
+    readings: tuple[Claim, ...] = ()
 
 
 def printed_numbers(paper: Paper, claims: Iterable[Claim]) -> list[Printed]:
     """The printed numbers of a paper; none of a study of our own, or without a judged row."""
     if paper.is_study:
         return []
-    numbers = numbers_of(paper)
+    numbers = {name: number for name, number in numbers_of(paper).items() if number.counts}
     rows: dict[str, list[Claim]] = defaultdict(list)
     for claim in claims:
-        allowed = claim.verdict != "new" and AGAINST not in claim.labels
-        if allowed and claim.published in numbers:
+        if claim.verdict != "new" and claim.published in numbers:
             rows[claim.published].append(claim)
-    return [
-        _came_of(name, numbers[name], of_number)
+    readings = {
+        name: found
         for name, of_number in rows.items()
-        if numbers[name].counts
+        if (found := _readings(numbers[name], _allowed(of_number)))
+    }
+    order = _order(numbers, readings)
+    printed = [
+        _came_of(name, numbers[name], found, rows[name], order) for name, found in readings.items()
+    ]
+    excluding = _excluding(numbers, printed)
+    return [
+        replace(one, because=needed(one.row, statement))
+        if (statement := numbers[one.name].statement) in excluding and one in excluding[statement]
+        else one
+        for one in printed
     ]
 
 
-def _came_of(name: str, number: Number, rows: Sequence[Claim]) -> Printed:
-    comparable = [row for row in rows if row.verdict != "not comparable"]
-    if not comparable:
-        return Printed(name, "not comparable", rows[0], rows[0].why)
-    weakest = [min(reading, key=_rank) for reading in _readings(comparable)]
-    best = max(weakest, key=_rank)
-    if best.verdict == "reproduced":
-        return Printed(name, "reproduced", best, "")
-    if number.excluded and all(row.verdict in REFUTED for row in weakest):
-        return Printed(name, "excluded", best, number.excluded)
-    if number.unprinted and _around(number, comparable):
-        return Printed(name, "undetermined", best, f"not printed: {number.unprinted}")
-    return Printed(name, "open", best, best.why)
+def exclusions(paper: Paper, printed: Iterable[Printed]) -> list[str]:
+    """Sentences that say which printed numbers need readings that exclude each other."""
+    return [
+        exclusion(statement, [one.row for one in ones])
+        for statement, ones in _excluding(numbers_of(paper), printed).items()
+    ]
+
+
+def _excluding(
+    numbers: Mapping[str, Number], printed: Iterable[Printed]
+) -> dict[str, list[Printed]]:
+    """Reproduced numbers of each statement of which no one reading gives all."""
+    of_statement: dict[str, list[Printed]] = defaultdict(list)
+    for one in printed:
+        if one.outcome == "reproduced" and one.row.shared:
+            of_statement[numbers[one.name].statement].append(one)
+    return {
+        statement: ones
+        for statement, ones in of_statement.items()
+        if statement and len({one.row.shared for one in ones}) > 1
+    }
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """Rows of a number that count together: the weakest of them, and its distance from the number."""
+
+    weakest: Claim
+    distance: float
+
+    @property
+    def gives(self) -> bool:
+        return self.weakest.verdict == "reproduced"
+
+
+def _allowed(rows: Sequence[Claim]) -> list[Claim]:
+    """Rows that do not contradict the text; those that cannot be compared only where there are no others."""
+    allowed = [row for row in rows if AGAINST not in row.labels]
+    return [row for row in allowed if row.verdict != "not comparable"] or allowed
+
+
+def _readings(number: Number, rows: Sequence[Claim]) -> list[_Reading]:
+    """Readings; of a number whose statement has several parts those that have all of them."""
+    found: dict[object, list[Claim]] = defaultdict(list)
+    for i, row in enumerate(rows):
+        found[row.reading or i].append(row)
+    most = max(map(len, found.values()), default=0)
+    weakest = [
+        min(of, key=lambda row: (_rank(row), -number.distance(row.ours)))
+        for of in found.values()
+        if len(of) == most
+    ]
+    return [_Reading(row, number.distance(row.ours)) for row in weakest]
 
 
 def _rank(row: Claim) -> int:
     return WORST_FIRST.index(row.verdict)
 
 
-def _readings(rows: Sequence[Claim]) -> list[list[Claim]]:
-    """Rows by reading; of a number whose statement has several parts those that have all of them."""
-    found: dict[object, list[Claim]] = defaultdict(list)
-    for i, row in enumerate(rows):
-        found[row.reading or i].append(row)
-    most = max(map(len, found.values()))
-    return [reading for reading in found.values() if len(reading) == most]
+def _order(
+    numbers: Mapping[str, Number], readings: Mapping[str, Sequence[_Reading]]
+) -> dict[tuple[str, str], int]:
+    """Place of each reading of a statement: before others the one that gives more of its numbers."""
+    given = Counter(
+        (numbers[name].statement, shared)
+        for name, found in readings.items()
+        if numbers[name].statement
+        for shared in dict.fromkeys(one.weakest.shared for one in found if one.gives)
+        if shared
+    )
+    return {key: place for place, (key, _) in enumerate(given.most_common())}
 
 
-def _around(number: Number, rows: Sequence[Claim]) -> bool:
-    """Whether the intervals of all rows together reach from below the number to above it."""
+def _came_of(
+    name: str, number: Number, readings: Sequence[_Reading], rows: Sequence[Claim],
+    order: Mapping[tuple[str, str], int],
+) -> Printed:  # fmt: skip
+    def quality(one: _Reading) -> tuple[int, int, float]:
+        place = order.get((number.statement, one.weakest.shared), len(order)) if one.gives else 0
+        return _rank(one.weakest), -place, -one.distance
+
+    row, between = max(readings, key=quality).weakest, _ends(_allowed(rows))
+    outcome = _outcome(number, [one.weakest for one in readings], row, between)
+    means = meaning(number, outcome, row, len(readings), between)
+    because = reason(number, outcome, row, len(readings), sum(one.gives for one in readings))
+    return Printed(name, outcome, row, means, because, tuple(rows))
+
+
+def _outcome(
+    number: Number, weakest: Sequence[Claim], best: Claim, between: tuple[float, float]
+) -> str:
+    if best.verdict in ("not comparable", "reproduced"):
+        return best.verdict
+    if number.excluded and all(row.verdict in REFUTED for row in weakest):
+        return "excluded"
+    if number.unprinted and between[0] <= number.low and number.high <= between[1]:
+        return "undetermined"
+    return "open"
+
+
+def _ends(rows: Sequence[Claim]) -> tuple[float, float]:
+    """Least and largest end of the intervals of all rows; NaN without one."""
     ends = [
         (row.ours, row.ours) if row.ci_low is None or row.ci_high is None else (row.ci_low, row.ci_high)
         for row in rows
         if row.ours is not None
     ]  # fmt: skip
-    low, high = (min(low for low, _ in ends), max(high for _, high in ends)) if ends else (0.0, 0.0)
-    return bool(ends) and low <= number.low and number.high <= high
+    return (
+        (min(low for low, _ in ends), max(high for _, high in ends))
+        if ends
+        else (math.nan, math.nan)
+    )

@@ -42,7 +42,8 @@ class Number(BaseModel):
     Attributes
     ----------
     place : where the paper says it ("Section V-B, Figure 3").
-    claim : the statement in our words, as a template of `str.format`.
+    claim : the statement in our words, as a template of `str.format`; it may name the reading (``law``).
+    says : what the paper says, a template without words of a reading; empty: as ``claim``.
     kind : how it is meant. "equal" is a value without a part: within the margin or not. "up to" is the
         largest of several values. "ordering" says that a ratio or difference is at least ``value``; it has
         no part either. "theorem" is exact. "context" is a number of the paper beside which ours measures
@@ -58,6 +59,10 @@ class Number(BaseModel):
     parts : words of the claim that name parts of the statement (``method``); a reading has to give them all.
     unprinted : what decides the number and is not printed.
     excluded : why no reading that the text allows gives it.
+    reason : where it does not come out and neither is said: why, in one sentence without a number of ours.
+    statement : the figure or section to which it belongs together with others ("Section 4.3"); one reading has to
+        give them all.
+    read_by : words of the claim that name the reading of that statement (``law``), the same for all its numbers.
     labels : see `experiments.report.contents.LABELS`.
     proof : see `experiments.report.contents.Claim`.
     facts : the results that this number covers in the list of published results: place, quantity.
@@ -68,6 +73,7 @@ class Number(BaseModel):
 
     place: str
     claim: str
+    says: str = ""
     kind: Literal[
         "value", "equal", "range", "at most", "at least", "up to", "ordering", "theorem", "context"
     ]
@@ -82,6 +88,9 @@ class Number(BaseModel):
     parts: tuple[str, ...] = ()
     unprinted: str = ""
     excluded: str = ""
+    reason: str = ""
+    statement: str = ""
+    read_by: tuple[str, ...] = ()
     labels: tuple[Label, ...] = ()
     proof: str = ""
     facts: tuple[tuple[str, str], ...] = ()
@@ -101,6 +110,22 @@ class Number(BaseModel):
         """The words of a row that name no part of the statement; empty where it has no parts."""
         told = ", ".join(str(word) for name, word in words.items() if name not in self.parts)
         return (told or self.place) if self.parts else ""
+
+    def shared_by(self, words: Mapping[str, Any]) -> str:
+        """The words of a row that name the reading of its statement; empty where it has none."""
+        told = [(name, words[name]) for name in self.read_by if name in words]
+        return ", ".join(
+            f"{name} {word:g}" if isinstance(word, int | float) else str(word)
+            for name, word in told
+        )
+
+    def distance(self, ours: float | None) -> float:
+        """How far ours is from the number, its range or its bound; in its unit, 0 inside."""
+        if ours is None or math.isnan(ours):
+            return math.inf
+        low = -math.inf if self.kind == "at most" else self.low
+        high = math.inf if self.kind in ("at least", "ordering") else self.high
+        return max(low - ours, ours - high, 0.0)
 
     @property
     def _ends(self) -> tuple[float, float]:

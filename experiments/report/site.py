@@ -2,7 +2,8 @@
 
     results/<scale>/index.html            the first page
     results/<scale>/<paper>.html          figures, each with its command, data and seeds
-    results/<scale>/claims.html, .csv     every claim beside what came out
+    results/<scale>/claims.html, .csv     every printed number beside what came out, one row each
+    results/<scale>/readings.csv          every reading of each number, and our own numbers
     results/<scale>/classroom.html        the page for a class
     results/<scale>/<paper>/<figure>.png  a figure; <figure>.csv: the plotted numbers
     results/<scale>/<paper>/page.json     what the pages are made from
@@ -26,12 +27,13 @@ import struct
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.files import write_whole
 from experiments.report.contents import RUNS, VERDICTS, Claim, Figure, Paper, Text
-from experiments.report.outcomes import OUTCOMES, Printed, printed_numbers
+from experiments.report.outcomes import OUTCOMES, Printed, exclusions, printed_numbers
 from experiments.report.thumbnails import thumbnail
 from simulator import __version__
 
@@ -41,8 +43,14 @@ if TYPE_CHECKING:
 ROWS_SHOWN = 200
 PAGE = "page.json"
 REPORT = "report.html"
-COLUMNS = tuple(f.name for f in fields(Claim))
-"""Of claims.csv."""
+READING_COLUMNS = tuple(f.name for f in fields(Claim))
+"""Of readings.csv."""
+COLUMNS = (
+    "paper", "number", "place", "statement", "reading", "paper_value", "unit", "ours", "ci_low", "ci_high", "class", "meaning",
+    "reason", "labels", "readings",
+)  # fmt: skip
+"""Of claims.csv: ``number`` is the name in ``published.toml``, ``reading`` the claim of the row of readings.csv that is
+shown, ``readings`` how many rows the number has there."""
 
 
 @dataclass(frozen=True)
@@ -68,20 +76,49 @@ class Page:
     texts: Sequence[Text] = ()
     digest: str = ""
 
-    @property
+    @cached_property
     def printed(self) -> list[Printed]:
         """The paper's printed numbers and what came of each."""
         return printed_numbers(self.paper, self.claims)
 
+    @property
+    def numbers(self) -> list[Printed]:
+        """Rows of the page's table: the printed numbers; of a study each number beside a published one or a goal."""
+        if not self.paper.is_study:
+            return self.printed
+        return [
+            Printed(row.published, row.verdict, row, "", row.why, (row,))
+            for row in self.claims
+            if row.verdict != "new"
+        ]
+
+    @property
+    def exclusions(self) -> list[str]:
+        """Which printed numbers need readings that exclude each other, a sentence each."""
+        return exclusions(self.paper, self.printed)
+
+    @property
+    def further(self) -> list[Claim]:
+        """Rows beside values that are not printed numbers, or that ours does not measure."""
+        told = {one.name for one in self.numbers}
+        return [row for row in self.claims if row.published and row.published not in told]
+
+    def own_of(self, figure: Figure) -> list[Claim]:
+        """Our own numbers that stand with a figure."""
+        own = (row for row in self.claims if row.verdict == "new" and not row.published)
+        return [row for row in own if self.figure_of(row) is figure]
+
     def figure_of(self, claim: Claim) -> Figure | None:
-        """The figure that shows a claim, by the number in its place ("Section V, Figure 3")."""
-        for number, letter in re.findall(r"Figures? (\d+)\s*\(?([a-z]?)\b", claim.place):
-            names = [f"figure_{number}{letter}", f"figure_{number}_{letter}", f"figure_{number}"]
-            for name in names if letter else names[-1:]:
+        """The figure that shows a row: of the number in its place ("Section V, Figure 3"), or of its name."""
+        by_name = {figure.name: figure for figure in self.figures}
+        for number, letter in re.findall(r"Figures? (\d+(?:\.\d+)?)\s*\(?([a-z]?)\b", claim.place):
+            stem = f"figure_{number.replace('.', '_')}"
+            names = [f"{stem}{letter}", f"{stem}_{letter}", stem] if letter else [stem]
+            for name in names:
                 for figure in self.figures:
                     if figure.name == name or figure.name.startswith(f"{name}_"):
                         return figure
-        return None
+        return by_name.get(claim.proof)
 
 
 def write_page(out: Path, page: Page) -> None:
@@ -134,14 +171,30 @@ def _figure(entry: dict[str, Any], folder: Path) -> Figure:
     return Figure(**(entry | paths | {"seeds": tuple(entry["seeds"])}))
 
 
-def write_claims(out: Path, claims: Iterable[Claim]) -> None:
-    """Write claims.csv: the fields of ``Claim`` in `COLUMNS`, one row each."""
+def write_claims(out: Path, pages: Sequence[Page]) -> None:
+    """Write claims.csv, one row a printed number, and readings.csv, all rows."""
+    numbers = [
+        (
+            page.paper.name, one.name, row.place, row.says or row.claim, row.claim, row.paper_value, row.unit, row.ours, row.ci_low,
+            row.ci_high, one.outcome, one.means, one.because, row.labels, len(one.readings),
+        )
+        for page in pages for one in page.numbers for row in [one.row]
+    ]  # fmt: skip
+    readings = [
+        [getattr(claim, name) for name in READING_COLUMNS]
+        for page in pages
+        for claim in page.claims
+    ]
+    _write_table(out / "claims.csv", COLUMNS, numbers)
+    _write_table(out / "readings.csv", READING_COLUMNS, readings)
+
+
+def _write_table(path: Path, header: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for claim in claims:
-        writer.writerow(_plain(getattr(claim, name)) for name in COLUMNS)
-    write_whole(out / "claims.csv", text.getvalue())
+    writer.writerow(header)
+    writer.writerows(map(_plain, row) for row in rows)
+    write_whole(path, text.getvalue())
 
 
 def _plain(value: object) -> object:
@@ -160,7 +213,7 @@ def write_site(out: Path, scale: str, papers: Iterable[Paper]) -> list[Page]:
     pages = read_pages(out, papers)
     environment = _environment()
     shared = _shared(out, scale, pages)
-    write_claims(out, shared["claims"])
+    write_claims(out, pages)
     for name in ("style.css", "site.js"):
         write_whole(out / name, _source(environment, name))
     for name in ("index", "claims"):
@@ -186,20 +239,18 @@ def write_report(out: Path, scale: str, papers: Sequence[Paper]) -> list[Page]:
 
 def _shared(out: Path, scale: str, pages: Sequence[Page]) -> dict[str, Any]:
     """Variables of every template."""
-    claims = [claim for page in pages for claim in page.claims]
     return {
         "scale": scale,
         "version": __version__,
         "pages": pages,
         "by_paper": {page.paper.name: page for page in pages},
-        "claims": claims,
-        "verdicts": VERDICTS,
+        "claims": sum(len(page.numbers) for page in pages),
         "outcomes": OUTCOMES,
+        "classes": (*OUTCOMES, *(name for name in VERDICTS if name not in OUTCOMES)),
         "printed_numbers": {
             **{page.paper.name: counts([page]) for page in pages if not page.paper.is_study},
             "all": counts(pages),
         },
-        "labels": Counter(label for claim in claims for label in claim.labels),
         "single": False,
         "classroom": (out / "classroom.html").exists(),
         "report": REPORT if (out / REPORT).exists() else "",
@@ -226,7 +277,7 @@ def _environment() -> Environment:
         "thumbnail": thumbnail,
         "table": _table,
         "slug": lambda verdict: verdict.replace(" ", "-"),
-        "tally": lambda claims: Counter(claim.verdict for claim in claims),
+        "tally": lambda numbers: Counter(one.outcome for one in numbers),
     }
     return environment
 

@@ -134,7 +134,7 @@ def verdict(published: Published, ours: Estimate | float) -> Verdict:
     low, high = (ours.lower, ours.upper) if isinstance(ours, Estimate) else (ours, ours)
     if math.isnan(low) or math.isnan(high) or not (math.isfinite(low) and math.isfinite(high)):
         return "inconclusive"
-    whole, part = _whole(published), _part(published)
+    whole, part = accepted(published), partial(published)
     if published.is_theorem:
         return "reproduced" if low <= whole[1] and high >= whole[0] else "not reproduced"
     if whole[0] <= low and high <= whole[1]:
@@ -150,7 +150,7 @@ def _reason(published: Published, ours: Estimate | float) -> str:
     """Reason of an inconclusive interval: too few seeds, or a value at the limit."""
     if not isinstance(ours, Estimate) or not math.isfinite(ours.upper - ours.lower):
         return NONE
-    limits = [v for v in _part(published) if ours.lower <= v <= ours.upper]
+    limits = [v for v in partial(published) if ours.lower <= v <= ours.upper]
     if (ours.upper - ours.lower) / 2 > _margin(published) or not limits:
         return WIDE
     return f"{AT_THE_LIMIT}, {limits[0]:g}"
@@ -165,7 +165,7 @@ def _margin(p: Published) -> float:
     return share * min(abs(v - end) for v in ends for end in _ends(p))
 
 
-def _whole(p: Published) -> tuple[float, float]:
+def accepted(p: Published) -> tuple[float, float]:
     """Range that counts as the published value: within the margin."""
     slack = 1e-9 * max(abs(p.low) if math.isfinite(p.low) else 0.0, abs(p.high))
     if math.isinf(p.low) or math.isinf(p.high):
@@ -180,13 +180,13 @@ def _ends(p: Published) -> list[float]:
     return [none] if math.isnan(p.all_saved) else [none, p.all_saved]
 
 
-def _part(p: Published) -> tuple[float, float]:
-    """Range that counts as a part of it; never narrower than `_whole`."""
+def partial(p: Published) -> tuple[float, float]:
+    """Range that counts as a part of it; never narrower than `accepted`."""
     if not p.has_part:
-        return _whole(p)
+        return accepted(p)
     if math.isnan(p.none):
         ends = (_towards_zero(p.low), _away_from_zero(p.high))
-        whole = _whole(p)
+        whole = accepted(p)
         return min(ends[0], whole[0]), max(ends[1], whole[1])
     effects = [_half_to_twice(p, end) for end in _ends(p)]
     return max(low for low, _ in effects), min(high for _, high in effects)

@@ -1,4 +1,4 @@
-"""A strict recount of claims.csv, with arithmetic of its own: what is wrong with its rows, one line each."""
+"""A strict recount of claims.csv and readings.csv, with arithmetic of its own: what is wrong, one line each."""
 
 import csv
 import re
@@ -9,9 +9,8 @@ from experiments.papers.registry import load, papers
 from experiments.report.published import Number
 
 CLOSE = 1e-6
-"""Relative; claims.csv has nine digits."""
-PRESENT = {"published", "proof", "labels", "reading"}
-"""Columns of the present format."""
+"""Relative; the files have nine digits."""
+ORDER = ("not comparable", "not reproduced", "inconclusive", "partly", "reproduced")
 WORKED_OUT = re.compile(
     r"no interval: (it is )?worked out(?! from the published)|a count of intervals"
 )
@@ -34,7 +33,7 @@ def numbers() -> dict[tuple[str, str], Number]:
 
 
 def wrong(rows: list[dict[str, str]], of: dict[tuple[str, str], Number]) -> list[str]:
-    """Violations among the rows of the papers: "kind: paper, claim"."""
+    """Violations among the readings of the papers: "kind: paper, claim"."""
     names = {paper for paper, _ in of}
     rows = [row for row in rows if row["paper"] in names]
     found = [f"{kind}: {_name(row)}" for row in rows for kind in _of_row(row, of)]
@@ -49,36 +48,96 @@ def wrong(rows: list[dict[str, str]], of: dict[tuple[str, str], Number]) -> list
     return found
 
 
-def outcomes(rows: list[dict[str, str]], of: dict[tuple[str, str], Number]) -> Counter[str]:
-    """Each printed number once: five classes, from verdicts and intervals alone."""
-    found: Counter[str] = Counter()
-    for key, number in of.items():
-        judged = [
-            row for row in rows
-            if (row["paper"], row["published"]) == key and row["verdict"] != "new"
-            and "against the text" not in row["labels"]
-        ]  # fmt: skip
-        if judged and number.counts:
-            found[_class(judged, number)] += 1
-    return found
+def recount(
+    rows: list[dict[str, str]], of: dict[tuple[str, str], Number]
+) -> dict[tuple[str, str], tuple[str, str]]:
+    """Class of each printed number, and the claim of the row that is shown, from readings.csv alone."""
+    every: dict[tuple[str, str], list[dict[str, str]]] = {}
+    for row in rows:
+        key = row["paper"], row["published"]
+        judged = row["verdict"] != "new" and "against the text" not in row["labels"]
+        if judged and key in of and of[key].counts:
+            every.setdefault(key, []).append(row)
+    readings = {}
+    for key, judged_rows in every.items():
+        shown = [row for row in judged_rows if row["verdict"] != "not comparable"] or judged_rows
+        every[key], readings[key] = shown, _whole_readings(shown)
+    wanted: Counter[tuple[str, str, str]] = Counter()
+    for key, found in readings.items():
+        giving = [_weakest(r)["shared"] for r in found if _weakest(r)["verdict"] == "reproduced"]
+        wanted.update([(key[0], of[key].statement, told) for told in dict.fromkeys(giving) if told])
+    first = [key for key, _ in sorted(wanted.items(), key=lambda item: -item[1])]
+    counted = {}
+    for key, found in readings.items():
+        number = of[key]
+
+        def quality(row: dict[str, str], key: tuple[str, str] = key) -> tuple[int, int, float]:
+            told = key[0], of[key].statement, row["shared"]
+            alone = row["verdict"] != "reproduced" or not of[key].statement or told not in first
+            place = len(first) if alone else first.index(told)
+            return ORDER.index(row["verdict"]), -place, -_off(row, of[key])
+
+        best = max((_weakest(reading, number) for reading in found), key=quality)
+        counted[key] = _class(every[key], found, number), best["claim"]
+    return counted
 
 
-def _class(rows: list[dict[str, str]], number: Number) -> str:
-    shown = [row for row in rows if row["verdict"] != "not comparable"]
-    if not shown:
+def differing(
+    claims: list[dict[str, str]],
+    readings: list[dict[str, str]],
+    of: dict[tuple[str, str], Number],
+) -> list[str]:
+    """Rows of claims.csv that the recount of readings.csv does not give, a line each."""
+    names = {paper for paper, _ in of}
+    told = {
+        (row["paper"], row["number"]): (row["class"], row["reading"])
+        for row in claims
+        if row["paper"] in names
+    }
+    counted = recount(readings, of)
+    return [
+        f"{', '.join(key)}: {told.get(key)} is {counted.get(key)}"
+        for key in sorted(told.keys() | counted.keys())
+        if told.get(key) != counted.get(key)
+    ]
+
+
+def _whole_readings(rows: list[dict[str, str]]) -> list[list[dict[str, str]]]:
+    whole: dict[str, list[dict[str, str]]] = {}
+    for place, row in enumerate(rows):
+        whole.setdefault(row["reading"] or f"row {place}", []).append(row)
+    parts = max(len(reading) for reading in whole.values())
+    return [reading for reading in whole.values() if len(reading) == parts]
+
+
+def _weakest(reading: list[dict[str, str]], number: Number | None = None) -> dict[str, str]:
+    def weakness(row: dict[str, str]) -> tuple[int, float]:
+        return ORDER.index(row["verdict"]), -_off(row, number) if number else 0.0
+
+    return min(reading, key=weakness)
+
+
+def _off(row: dict[str, str], number: Number) -> float:
+    """How far ours is outside of what is printed."""
+    if not row["ours"]:
+        return 1e99
+    ours, least, most = float(row["ours"]), number.low, number.high
+    below = 0.0 if number.kind == "at most" else least - ours
+    above = 0.0 if number.kind in ("at least", "ordering") else ours - most
+    return max(below, above, 0.0)
+
+
+def _class(rows: list[dict[str, str]], readings: list[list[dict[str, str]]], number: Number) -> str:
+    verdicts = [{row["verdict"] for row in reading} for reading in readings]
+    if all(v == {"not comparable"} for v in verdicts):
         return "not comparable"
-    whole: dict[str, list[str]] = {}
-    for place, row in enumerate(shown):
-        whole.setdefault(row.get("reading") or f"row {place}", []).append(row["verdict"])
-    parts = max(len(verdicts) for verdicts in whole.values())
-    readings = [set(verdicts) for verdicts in whole.values() if len(verdicts) == parts]
-    if {"reproduced"} in readings:
+    if {"reproduced"} in verdicts:
         return "reproduced"
     if number.excluded and all(
-        "not reproduced" in r or ("partly" in r and "inconclusive" not in r) for r in readings
+        "not reproduced" in v or ("partly" in v and "inconclusive" not in v) for v in verdicts
     ):
         return "excluded"
-    ends = [float(row[end] or row["ours"]) for row in shown for end in ("ci_low", "ci_high")]
+    ends = [float(row[end] or row["ours"]) for row in rows for end in ("ci_low", "ci_high")]
     if number.unprinted and min(ends) <= number.low and max(ends) >= number.high:
         return "undetermined"
     return "open"

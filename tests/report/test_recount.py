@@ -1,17 +1,17 @@
-"""The strict recount of claims.csv finds each kind of violation, and none in the committed table."""
+"""The strict recount of claims.csv and readings.csv finds each kind of violation, and none in the committed files."""
 
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from recount import PRESENT, numbers, outcomes, read, wrong
+from recount import differing, numbers, read, recount, wrong
 
 from experiments.papers.registry import chosen_papers, load
-from experiments.report.outcomes import printed_numbers
-from experiments.report.site import read_pages, write_claims
+from experiments.report.site import Page, read_pages, write_claims
 from simulator.statistics import Estimate, student
 
+NAMES = {paper.name for paper in chosen_papers([])}
 COMMITTED = Path(__file__).parents[2] / "results" / "paper"
 HIERARCHICAL, THESIS, RENTAL, SYNERGY = (
     load(*chosen_papers([name])) for name in ("hierarchical", "thesis", "rental", "synergy")
@@ -51,24 +51,28 @@ def sound():
     yield SYNERGY.new("Figure 1", "ours", around(3, 1), "x")
 
 
+def written(claims, folder):
+    """Rows of the two files that the report writes of these claims."""
+    claims = list(claims)
+    of = {name: [row for row in claims if row.paper == name] for name in NAMES}
+    write_claims(folder, [Page(paper, [], of[paper.name]) for paper in chosen_papers([])])
+    return read(folder / "claims.csv"), read(folder / "readings.csv")
+
+
 def recounted(claims, tmp_path):
-    write_claims(tmp_path, claims)
-    return wrong(read(tmp_path / "claims.csv"), numbers())
+    return wrong(written(claims, tmp_path)[1], numbers())
 
 
 def test_sound_rows_pass(tmp_path):
-    claims = list(sound())
-    assert recounted(claims, tmp_path) == []
-    found = {claim.verdict for claim in claims}
-    assert len(found) == 6
-    rows = read(tmp_path / "claims.csv")
-    assert set(rows[0]) >= PRESENT
+    claims, readings = written(sound(), tmp_path)
+    assert wrong(readings, numbers()) == []
+    assert len({row["verdict"] for row in readings}) == 6
     # Undetermined: over-central. Excluded: mu, same-cost. Open: greedy-over-edf, rg-by-gap, within-10, splits.tune.
     counts = {"reproduced": 5, "undetermined": 1, "excluded": 2, "open": 4, "not comparable": 1}
-    assert outcomes(rows, numbers()) == counts
-    of_paper = {p: [claim for claim in claims if claim.paper == p.name] for p in chosen_papers([])}
-    found = [one.outcome for p, rows in of_paper.items() for one in printed_numbers(p, rows)]
-    assert Counter(found) == counts
+    assert Counter(row["class"] for row in claims) == counts
+    assert differing(claims, readings, numbers()) == []
+    assert all(row["meaning"] for row in claims)
+    assert all(row["reason"] for row in claims if row["class"] != "reproduced")
 
 
 @pytest.mark.parametrize(
@@ -86,20 +90,40 @@ def test_sound_rows_pass(tmp_path):
 )
 def test_the_class_follows_the_rows(tmp_path, published, changes, outcome):
     claims = [replace(c, **changes) if c.published == published else c for c in sound()]
-    of_number = [claim for claim in claims if claim.published == published]
-    paper = next(p for p in chosen_papers([]) if p.name == of_number[0].paper)
-    (ours,) = printed_numbers(paper, of_number)
-    write_claims(tmp_path, of_number)
-    counted = outcomes(read(tmp_path / "claims.csv"), numbers())
-    assert counted == {ours.outcome: 1} == {outcome: 1}
+    told, readings = written((c for c in claims if c.published == published), tmp_path)
+    assert [row["class"] for row in told] == [outcome]
+    assert differing(told, readings, numbers()) == []
 
 
-def test_a_reading_that_lacks_a_part_does_not_count():
+def test_a_reading_that_lacks_a_part_does_not_count(tmp_path):
     """Of FIFO, EDF and PS only FIFO under a third law."""
     alone = HIERARCHICAL.row("saving-abstract", around(60, 2), method="FIFO", law="a third law")
     rows = [c for c in sound() if c.published == "saving-abstract" and "another" not in c.claim]
-    (found,) = printed_numbers(chosen_papers(["hierarchical"])[0], [*rows, alone])
-    assert found.outcome == "open"
+    told, readings = written([*rows, alone], tmp_path)
+    assert [row["class"] for row in told] == ["open"]
+    assert differing(told, readings, numbers()) == []
+
+
+@pytest.mark.parametrize(("first", "second"), [("far", "near"), ("near", "far")])
+def test_of_equal_verdicts_the_nearest_is_shown(tmp_path, first, second):
+    """For "approximated to 2" 1.56 is nearer than 3.29; of FIFO, EDF and PS the farthest counts."""
+    ours = {"near": around(1.56, 0.05), "far": around(3.29, 0.05)}
+    rows = [
+        HIERARCHICAL.row("requests", ours[how], "?", system=how, num_nodes=100)
+        for how in (first, second)
+    ]
+    laws = {"near": (45, 40, 47), "far": (44, 49, 30)}
+    rows += [
+        HIERARCHICAL.row("saving-abstract", around(mean, 0.1), "?", method=method, law=law)
+        for law in (first, second)
+        for method, mean in zip(("FIFO", "EDF", "PS"), laws[law], strict=True)
+    ]
+    told, readings = written(rows, tmp_path)
+    assert {row["number"]: row["ours"] for row in told} == {
+        "requests": "1.56",
+        "saving-abstract": "40",
+    }
+    assert differing(told, readings, numbers()) == []
 
 
 @pytest.mark.parametrize(
@@ -137,11 +161,20 @@ def test_what_is_counted_twice_is_found(tmp_path):
     assert "counted twice: ['budget', 'stability']" in recounted([*claims, again], tmp_path)
 
 
-def test_the_committed_table_passes():
+def test_a_class_that_the_readings_do_not_give_is_found(tmp_path):
+    claims, readings = written(sound(), tmp_path)
+    claims[0]["class"] = "open" if claims[0]["class"] != "open" else "reproduced"
+    claims[1]["reading"] = "another"
+    assert len(differing(claims, readings, numbers())) == 2
+    assert len(differing(claims[3:], readings, numbers())) == 3
+
+
+def test_the_committed_files_pass(tmp_path):
+    """The classes of the two files, counted by arithmetic of its own."""
     papers, of = chosen_papers([]), numbers()
-    names = {paper.name for paper in papers}
-    rows = [row for row in read(COMMITTED / "claims.csv") if row["paper"] in names]
-    assert {row["paper"] for row in rows} == names
-    judged = Counter(one.outcome for page in read_pages(COMMITTED, papers) for one in page.printed)
-    assert outcomes(rows, of) == judged
-    assert wrong(rows, of) == []
+    write_claims(tmp_path, read_pages(COMMITTED, papers))
+    claims, readings = (read(tmp_path / name) for name in ("claims.csv", "readings.csv"))
+    assert {row["paper"] for row in readings} == NAMES
+    assert wrong(readings, of) == []
+    assert differing(claims, readings, of) == []
+    assert recount(readings, of)

@@ -83,8 +83,8 @@ def texts(results: Results) -> Iterator[Text]:
 def claims(results: Results) -> Iterator[Claim]:
     mean = float(results.scalars()["value"].mean())
     yield PAGE.row("mean", mean, labels=["count"])
-    yield PAGE.new("–", "<script>alert(1)</script>", 10.0)
-    yield Claim("fake", "–", "Nine", 9.0, 9.0, unit="%", verdict="partly", why="it is 'so'")
-    yield Claim("fake", "–", "Hundred", 100, 100.0)
+    yield PAGE.new("Figure 1", "<script>alert(1)</script>", 10.0)
+    yield PAGE.row("nine", 13.0, "it is 'so'", exact="one run")
+    yield PAGE.row("hundred", 100.0, exact="one run")
     results.runs("run_another")
     yield PAGE.new("–", "never reached: there is no such run", 1.0)

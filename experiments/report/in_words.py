@@ -1,0 +1,133 @@
+"""Class of a printed number and its reason, each as one sentence for a reader who has the paper alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from experiments.report.contents import Claim
+from experiments.report.published import Number
+from experiments.report.verdict import AT_THE_LIMIT, NONE, WIDE, accepted, partial
+
+SOURCES = {
+    "authors": "the authors' own program, draw or data",
+    "textbook": "a formula of the textbooks",
+    "derived": "a closed form",
+    "variant": "a reading beside the printed one",
+}
+"""What gives a number, by the label of its row."""
+UNKNOWN = "the cause is not known"
+
+
+def meaning(
+    number: Number, outcome: str, row: Claim, readings: int, between: tuple[float, float]
+) -> str:
+    """What the class says of a number.
+
+    Parameters
+    ----------
+    row : the one that is shown.
+    readings : how many there are.
+    between : least and largest end of the intervals of all of them.
+    """
+    if outcome == "not comparable":
+        return "It cannot be compared."
+    if outcome == "undetermined":
+        low, high = (f"{end:.4g}" for end in between)
+        return f"Our readings reach from {low} to {high}{_unit(number)}, over the printed value."
+    what = "number" if row.ci_low is None else "interval"
+    if outcome == "reproduced":
+        shown = f"Our {what}" if readings == 1 else f"The {what} shown"
+        return f"{shown} is {_wanted(number)}."
+    ours = f"Our {what}" if readings == 1 else f"The {what} of the nearest of {readings} readings"
+    if row.verdict == "inconclusive":
+        return f"{ours} does not tell whether ours is {_wanted(number)}."
+    part = "the printed value" if number.no_effect is None else "the printed effect"
+    part = f"between half and twice {part}"
+    if row.verdict == "partly":
+        return f"{ours} is not {_wanted(number)}, but {part}."
+    rule = number.rule
+    beside = "" if partial(rule) == accepted(rule) else f", and not {part}"
+    return f"{ours} is not {_wanted(number)}{beside}."
+
+
+def reason(number: Number, outcome: str, row: Claim, readings: int, giving: int) -> str:
+    """Why a number has its class; of a reproduced one, which readings give it."""
+    if outcome == "reproduced":
+        return _given_by(row, readings, giving)
+    if outcome == "undetermined":
+        return sentence(f"the paper does not print {number.unprinted}")
+    if outcome == "excluded":
+        return sentence(number.excluded)
+    return sentence(number.reason or first_reason(row.why))
+
+
+def _given_by(row: Claim, readings: int, giving: int) -> str:
+    source = next((told for label, told in SOURCES.items() if label in row.labels), "")
+    if readings == 1:
+        return sentence(f"It rests on {source}") if source else ""
+    of = f"{giving} of {readings} readings {'gives' if giving == 1 else 'give'} it"
+    if giving == readings:
+        of = "both readings give it" if readings == 2 else f"all {readings} readings give it"
+    return sentence(f"{of}, the one shown with {source}" if source else of)
+
+
+def needed(row: Claim, statement: str) -> str:
+    """Why a number needs a reading of its own, where no one reading gives all numbers of its statement."""
+    return (
+        f"It needs the reading “{row.shared}”; no one reading gives all the numbers of {statement}."
+    )
+
+
+def exclusion(statement: str, rows: Iterable[Claim]) -> str:
+    """Which reading each number of a statement needs."""
+    by: dict[str, list[str]] = {}
+    for row in rows:
+        by.setdefault(row.shared, []).append(f"{row.place}, “{_printed(row)}”")
+    told = "; ".join(f"{' and '.join(places)}: {shared}" for shared, places in by.items())
+    return f"No one reading gives all the numbers of {statement}. These exclude each other: {told}."
+
+
+def _wanted(number: Number) -> str:
+    """What counts as the printed number: "within 44.0 to 53.3 s"."""
+    low, high = accepted(number.rule)
+    unit = _unit(number)
+    if number.kind == "theorem":
+        return "the proven value, as far as it can tell"
+    if number.kind == "at most":
+        return f"at most {number.high:g}{unit}"
+    if number.kind in ("at least", "ordering"):
+        return f"at least {number.low:g}{unit}"
+    if number.kind == "range" or number.low < number.high:
+        return f"within the printed range, {number.low:g} to {number.high:g}{unit}"
+    if f"{low:.4g}" == f"{high:.4g}":
+        return f"{low:.4g}{unit}"
+    return f"within {low:.4g} to {high:.4g}{unit}, the margin around the printed value"
+
+
+def _printed(row: Claim) -> str:
+    unit = f" {row.unit}" if row.unit and isinstance(row.paper_value, int | float) else ""
+    return (
+        f"{row.paper_value}{unit}"
+        if isinstance(row.paper_value, str)
+        else f"{row.paper_value:g}{unit}"
+    )
+
+
+def _unit(number: Number) -> str:
+    return "" if number.unit in ("", "x") else f" {number.unit}"
+
+
+def first_reason(why: str) -> str:
+    """The first sentence of a row's reasons that says more than that its interval is wide."""
+    for part in why.split("; "):
+        told = re.split(r"\. (?=[A-Z])", part)[0]
+        if not told.startswith((WIDE, NONE, AT_THE_LIMIT, "no interval: ", "interval: ")):
+            return told
+    return UNKNOWN
+
+
+def sentence(text: str) -> str:
+    """Text with a capital letter and a full stop."""
+    text = text.strip()
+    return f"{text[0].upper()}{text[1:].rstrip('.')}." if text else ""

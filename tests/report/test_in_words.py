@@ -1,0 +1,160 @@
+"""Class and reason of a printed number in words, and the readings that several numbers need."""
+
+from dataclasses import replace
+
+import pytest
+
+from experiments.report import outcomes
+from experiments.report.contents import Claim, Paper
+from experiments.report.in_words import exclusion, first_reason, meaning, reason, sentence
+from experiments.report.outcomes import exclusions, printed_numbers
+from experiments.report.published import Number
+
+PAPER = Paper("p", "", "", "")
+HOURS = {"place": "Table 1", "claim": "mean", "kind": "value", "unit": "h"}
+SAVED = {"place": "Abstract", "claim": "saving", "no_effect": 0, "unit": "%"}
+
+
+def row(verdict="not reproduced", **fields):
+    words = {
+        "claim": "mean",
+        "ours": 5.0,
+        "ci_low": 4.0,
+        "ci_high": 6.0,
+        "why": "it is late; more",
+        **fields,
+    }
+    return Claim(
+        "p", "Table 1", paper_value=20, unit="h", verdict=verdict, published="mean", **words
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "of", "outcome", "readings", "told"),
+    [
+        (HOURS | {"value": 20}, row("reproduced"), "reproduced", 1,
+         "Our interval is within 18 to 22 h, the margin around the printed value."),
+        (HOURS | {"value": 20}, row("reproduced", ci_low=None), "reproduced", 3,
+         "The number shown is within 18 to 22 h, the margin around the printed value."),
+        (HOURS | {"value": 12, "margin": 0}, row("reproduced"), "reproduced", 1, "Our interval is 12 h."),
+        (SAVED | {"kind": "range", "value": (45, 80)}, row("reproduced"), "reproduced", 1,
+         "Our interval is within the printed range, 45 to 80 %."),
+        (HOURS | {"kind": "theorem", "value": 1}, row("reproduced"), "reproduced", 1,
+         "Our interval is the proven value, as far as it can tell."),
+        (HOURS | {"kind": "at most", "value": 9, "unit": "x"}, row(), "open", 1,
+         "Our interval is not at most 9, and not between half and twice the printed value."),
+        (HOURS | {"kind": "ordering", "value": 0}, row(), "open", 2,
+         "The interval of the nearest of 2 readings is not at least 0 h."),
+        (SAVED | {"kind": "value", "value": -3}, row("partly"), "open", 1,
+         "Our interval is not within -3.6 to -2.4 %, the margin around the printed value, but between half and twice "
+         "the printed effect."),
+        (SAVED | {"kind": "equal", "value": 1, "no_effect": None, "margin": 0.05}, row(), "excluded", 1,
+         "Our interval is not within 0.95 to 1.05 %, the margin around the printed value."),
+        (HOURS | {"kind": "at least", "value": 6}, row("inconclusive"), "open", 4,
+         "The interval of the nearest of 4 readings does not tell whether ours is at least 6 h."),
+        (HOURS | {"value": 20}, row(), "undetermined", 2, "Our readings reach from 1.5 to 30 h, over the printed value."),
+        (HOURS | {"value": 20}, row("not comparable"), "not comparable", 1, "It cannot be compared."),
+    ],
+)  # fmt: skip
+def test_the_class_of_a_number_in_one_sentence(number, of, outcome, readings, told):
+    assert meaning(Number(**number), outcome, of, readings, (1.5, 30)) == told
+
+
+@pytest.mark.parametrize(
+    ("fields", "of", "outcome", "counts", "told"),
+    [
+        ({}, row("reproduced"), "reproduced", (1, 1), ""),
+        ({}, row("reproduced", labels=("authors",)), "reproduced", (1, 1),
+         "It rests on the authors' own program, draw or data."),
+        ({}, row("reproduced"), "reproduced", (2, 2), "Both readings give it."),
+        ({}, row("reproduced"), "reproduced", (3, 3), "All 3 readings give it."),
+        ({}, row("reproduced", labels=("variant",)), "reproduced", (3, 1),
+         "1 of 3 readings gives it, the one shown with a reading beside the printed one."),
+        ({}, row("reproduced"), "reproduced", (3, 2), "2 of 3 readings give it."),
+        ({"unprinted": "the load"}, row(), "undetermined", (2, 0), "The paper does not print the load."),
+        ({"excluded": "the table contradicts the text"}, row(), "excluded", (1, 0),
+         "The table contradicts the text."),
+        ({}, row(), "open", (1, 0), "It is late."),
+        ({"reason": "no law is printed"}, row(), "open", (1, 0), "No law is printed."),
+        ({"reason": "it was metered"}, row("not comparable"), "not comparable", (1, 0), "It was metered."),
+    ],
+)  # fmt: skip
+def test_its_reason_in_one_sentence(fields, of, outcome, counts, told):
+    assert reason(Number(**HOURS, value=20, **fields), outcome, of, *counts) == told
+
+
+def test_the_first_reason_says_more_than_that_the_interval_is_wide():
+    wide = "the interval is too wide to tell"
+    assert (
+        first_reason(f"{wide}; the queue grows. It does; no interval: one run") == "the queue grows"
+    )
+    assert first_reason(f"{wide}; no interval: one run") == "the cause is not known"
+    assert sentence("") == ""
+
+
+# -- numbers that belong together ------------------------------------------------------------
+
+
+def together(monkeypatch, rows):
+    """Numbers a and b of Figure 1; rows are (number, reading, ours, verdict)."""
+    fields = HOURS | {"value": 20, "statement": "Figure 1", "read_by": ("law",)}
+    numbers = {name: Number(**fields) for name in ("a", "b")}
+    monkeypatch.setattr(outcomes, "numbers_of", lambda paper: numbers)
+    claims = [
+        replace(row(verdict, ours=ours, claim=f"{name}, {law}"), published=name, shared=law)
+        for name, law, ours, verdict in rows
+    ]
+    printed = printed_numbers(PAPER, claims)
+    return (
+        [one.row.shared for one in printed],
+        [one.because for one in printed],
+        exclusions(PAPER, printed),
+    )
+
+
+def test_one_reading_is_shown_that_gives_all_numbers_of_a_statement(monkeypatch):
+    """Also where another is nearer to one of them; of two that give all, the same for both."""
+    rows = [
+        ("a", "near", 20, "reproduced"), ("a", "both", 21, "reproduced"),
+        ("b", "both", 21, "reproduced"), ("b", "third", 20, "reproduced"),
+    ]  # fmt: skip
+    assert together(monkeypatch, rows)[0] == ["both", "both"]
+    rows[3] = ("b", "near", 21.5, "reproduced")
+    assert together(monkeypatch, rows)[0] == ["near", "near"]
+    rows[3] = ("b", "near", 30, "not reproduced")
+    shown, because, excluding = together(monkeypatch, rows)
+    assert shown == ["both", "both"]
+    assert because == ["Both readings give it.", "1 of 2 readings gives it."]
+    assert excluding == []
+
+
+def test_readings_that_exclude_each_other_are_told(monkeypatch):
+    rows = [
+        ("a", "one law", 20, "reproduced"), ("a", "another law", 30, "partly"),
+        ("b", "one law", 30, "partly"), ("b", "another law", 20, "reproduced"),
+    ]  # fmt: skip
+    shown, because, excluding = together(monkeypatch, rows)
+    assert shown == ["one law", "another law"]
+    assert (
+        because[0]
+        == "It needs the reading “one law”; no one reading gives all the numbers of Figure 1."
+    )
+    assert excluding == [
+        "No one reading gives all the numbers of Figure 1. These exclude each other: Table 1, “20 h”: one law; "
+        "Table 1, “20 h”: another law."
+    ]
+    one_misses = [*rows[:2], ("b", "one law", 30, "partly")]
+    assert together(monkeypatch, one_misses)[2] == []
+
+
+def test_numbers_of_one_reading_stand_together():
+    rows = [row(shared=law) for law in ("x", "x", "y")]
+    assert exclusion("Figure 1", rows).endswith(
+        "Table 1, “20 h” and Table 1, “20 h”: x; Table 1, “20 h”: y."
+    )
+
+
+def test_words_of_a_statement_name_its_reading():
+    number = Number(**HOURS, value=1, read_by=("base", "load"))
+    assert number.shared_by({"base": "greedy", "load": 7.5, "other": 1}) == "greedy, load 7.5"
+    assert number.shared_by({"other": 1}) == ""
