@@ -1,12 +1,11 @@
 "use strict";
 
 // Tables marked data-sortable sort by the column whose heading is clicked: numbers as numbers,
-// empty cells last, a second click the other way round.
+// empty cells last, a second click the other way round. Of data-sortable="groups" each tbody moves as a whole.
 
 function cellKey(row, column) {
   const cell = row.cells[column];
-  const text = (cell.dataset.sort ?? cell.textContent).trim();
-  return text;
+  return (cell.dataset.sort ?? cell.textContent).trim();
 }
 
 function compare(a, b) {
@@ -20,12 +19,14 @@ function sortBy(table, heading) {
   for (const other of heading.parentNode.cells) other.removeAttribute("aria-sort");
   heading.setAttribute("aria-sort", direction === 1 ? "ascending" : "descending");
   const column = heading.cellIndex;
-  const rows = [...table.tBodies[0].rows].map((row) => [cellKey(row, column), row]);
-  rows.sort(([a], [b]) => {
+  const grouped = table.dataset.sortable === "groups";
+  const parts = grouped ? [...table.tBodies] : [...table.tBodies[0].rows];
+  const keyed = parts.map((part) => [cellKey(grouped ? part.rows[0] : part, column), part]);
+  keyed.sort(([a], [b]) => {
     if (a === "" || b === "") return (a === "") - (b === "");
     return direction * compare(a, b);
   });
-  table.tBodies[0].append(...rows.map(([, row]) => row));
+  (grouped ? table : table.tBodies[0]).append(...keyed.map(([, part]) => part));
 }
 
 document.addEventListener("DOMContentLoaded", () => {
