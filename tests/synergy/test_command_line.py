@@ -145,8 +145,6 @@ def test_the_released_draw_is_one_key(tmp_path):
     other = workload_of(tmp_path, keys='draw = "released"\ndraw_seed = 7')
     assert drawn.submit_s[:4].tolist() == again.submit_s[:4].tolist() == [409, 951, 1053, 1505]
     assert other.submit_s[0] != 409
-    with pytest.raises(InputError, match="multi_gpu"):
-        workload_of(tmp_path, keys='draw = "released"\nmulti_gpu = true')
 
 
 def test_durations_at_another_ratio_keep_the_iterations(tmp_path):

@@ -7,8 +7,10 @@ GPU-proportional share of the server; `with_sensitivity` then lets its rate depe
 from simulator.workloads.synergy.draw import models_by_deficit, released_draw
 from simulator.workloads.synergy.jobs import SynergyJobs
 from simulator.workloads.synergy.traces import deployment_trace, derived_trace
+from simulator.workloads.synergy.window import PhillyWindowJobs
 
 __all__ = [
+    "PhillyWindowJobs",
     "SynergyJobs",
     "deployment_trace",
     "derived_trace",

@@ -29,11 +29,11 @@ class SynergyJobs(Modelled):
     multi_gpu: bool = False
     """whether jobs ask for several GPUs, too"""
     gpu_law: Literal["philly", "gavel"] = "philly"
-    """law of the GPUs, with multi_gpu: of the Philly log, or of Gavel's extract of it"""
-    draw: Literal["seeded", "released"] = "seeded"
-    """jobs from the seed, or the very jobs of the released simulator"""
+    """law of the GPUs, with multi_gpu and draw = "seeded": of the Philly log, or of Gavel's extract of it"""
+    draw: Literal["seeded", "released", "released-first"] = "seeded"
+    """jobs from the seed; the very jobs of the released simulator; or those of its first run, whose gaps are drawn after the durations"""
     draw_seed: Annotated[int, Field(ge=0)] = 42
-    '''seed with draw = "released"'''
+    """seed of the released simulator"""
     durations_at_cpus_per_gpu: Positive | None = Field(default=None, examples=[3])
     """CPUs per GPU of the servers at whose proportional share durations are drawn; left out: those of the cluster"""
 
@@ -45,10 +45,15 @@ class SynergyJobs(Modelled):
         if isinstance(nodes, Nodes) and nodes.cpus_per_node is not None:
             spec = server(nodes.cpus_per_node / nodes.gpus_per_node)
         base = spec if ratio is None else server(ratio)
-        if self.draw == "released":
-            rate = self._released_rate()
+        if self.draw != "seeded":
             workload = released_draw(
-                self.num_jobs, rate, split=self.split, seed=self.draw_seed, spec=base
+                self.num_jobs,
+                self._released_rate(),
+                split=self.split,
+                seed=self.draw_seed,
+                spec=base,
+                multi_gpu=self.multi_gpu,
+                first_run=self.draw == "released-first",
             )
         else:
             workload = derived_trace(
@@ -64,20 +69,14 @@ class SynergyJobs(Modelled):
         return with_durations_of(workload, base, spec, self.speeds == "released")
 
     def _released_rate(self) -> float:
-        if self.multi_gpu:
-            raise KeyedError(
-                "workload.multi_gpu",
-                "given with draw = 'released', expected false: its GPU demands come from a log that "
-                "is not part of it",
-            )
         if self.jobs_per_hour is None:
             raise KeyedError(
-                "workload.jobs_per_hour", "missing, expected it with draw = 'released'"
+                "workload.jobs_per_hour", f"missing, expected it with draw = {self.draw!r}"
             )
         return self.jobs_per_hour
 
     def with_few_jobs(self) -> Self:
         """Of jobs on several GPUs so many that the largest demands are among them."""
         count = min(self.num_jobs, 500) if self.multi_gpu else 1
-        rate = self.jobs_per_hour if self.draw == "released" else None
+        rate = None if self.draw == "seeded" else self.jobs_per_hour
         return self.model_copy(update={"num_jobs": count, "jobs_per_hour": rate})
