@@ -49,9 +49,10 @@ class Failures:
 
     def words(self) -> str:
         """Number of jobs, their GPU-hours, and what to do."""
+        hours = f"{self.gpu_h:,.0f}" if self.gpu_h >= 100 else f"{self.gpu_h:.3g}"
         are = "job" if self.jobs == 1 else "jobs"
         told = (
-            f"{self.jobs:,} {are} ended as {' or '.join(self.states)} ({self.gpu_h:,.4g} GPU-hours, "
+            f"{self.jobs:,} {are} ended as {' or '.join(self.states)} ({hours} GPU-hours, "
             f"{100 * self.part:.2g} % of all): "
         )
         if self.table == "outages":

@@ -75,11 +75,6 @@ MOST_STEPS = 10_000_000
 
 UNITS = {"": 1.0, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0, "%": 0.01}
 
-NO_SIZE = [
-    "this log has recorded waits: --nodes says how many nodes its cluster has, and schedlab validate how far simulated "
-    "waits are from the recorded ones"
-]
-
 BEYOND = 2
 """Sizes above the answer that are looked at, too: whether the curve is monotone there."""
 
@@ -326,7 +321,7 @@ def best_size(
             for more in range(1, BEYOND + 1):
                 if few <= (steps := answer - more if what.is_cost else answer + more) <= most:
                     search.row(steps, draws)
-        told = search.beside_record(today) if vary == "nodes" else []
+        told = search.beside_record(today, answer) if vary == "nodes" else []
     found = pd.DataFrame(
         [{vary: what.number(steps), **search.rows[steps]} for steps in sorted(search.rows)]
     )
@@ -404,20 +399,27 @@ class _Search:
         self.rows[steps], self._draws[steps] = row, draws
         return row
 
-    def beside_record(self, today: int | None) -> list[str]:
-        """A line on the waits of the log on today's nodes; none where its jobs have no record."""
+    def beside_record(self, today: int | None, best: int | None) -> list[str]:
+        """Lines on the waits of the log on its own nodes; none where its jobs have no record.
+
+        Where no number of nodes is given, the cluster of the log has as many as its jobs held at once, or more.
+        """
         from experiments.scenario.steps import read
 
-        if today is None:
-            scenario = self._at(1)
-            return NO_SIZE if read(scenario).workload.record is not None else []
-        scenario = self._at(today)
-        if read(scenario).workload.record is None:
+        first = self._at(1)
+        record = read(first).workload.record
+        if record is None or not record.has_starts:
             return []
-        text = VARIED["nodes"].text(today)
+        nodes = today
+        gpus, _ = record.most_at_once()
+        if nodes is None:
+            of_each = getattr(first.cluster, "gpus_per_node", 1)
+            nodes = max(1, int(np.ceil(gpus / of_each - 1e-9)))
+        scenario, text = self._at(nodes), VARIED["nodes"].text(nodes)
         plan = Plan((), (self._target.metric,), 1, option="--target")
         found = on_same_draws({text: scenario}, plan, self._runs, text)
-        return said_of_record(scenario, found.runs, text)
+        beside = said_of_record(scenario, found.runs, text)
+        return beside if today is not None else [on_fewest(gpus, nodes, best, beside)]
 
     def best(self, draws: int, few: int, begin: int, most: int, near: bool = False) -> int | None:
         """The smallest size that meets the target, of a cost the largest; None where none does; see `border`."""
@@ -490,6 +492,23 @@ def _bounds(scenario: Scenario, vary: str) -> tuple[int, int, int]:
     work, span_s = (jobs.num_gpus * fixed_times(jobs)).sum(), np.ptp(jobs.submit_s)
     filled = int(work / span_s / of_each) + 1 if span_s > 0 else few
     return few, min(max(few, filled), most), most
+
+
+def on_fewest(gpus: float, nodes: int, best: int | None, beside: Sequence[str]) -> str:
+    """A line on the fewest nodes that the cluster of a log can have, where nobody says how many it has.
+
+    Parameters
+    ----------
+    gpus : that its jobs held at once.
+    best : the answer.
+    beside : on the waits of the log on so many nodes; may be empty.
+    """
+    text = VARIED["nodes"].text(nodes)
+    told = f"jobs of this log held {gpus:,.6g} GPUs at once, so its cluster has {text} or more"
+    if best is not None and best < nodes:
+        told += f", and the answer has fewer ({best:,})"
+    told += ". --nodes says how many it has"
+    return f"{told}. With {text}, {beside[0]}" if beside else told
 
 
 def _not_monotone(table: pd.DataFrame, vary: str) -> list[str]:

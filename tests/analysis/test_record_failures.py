@@ -35,6 +35,11 @@ def test_one_failure_of_a_node_is_told():
     assert words(record) == [f"1 job ended as NODE_FAIL (1 GPU-hours, 1 % of all): {AWAY}"]
 
 
+def test_many_hours_are_whole():
+    record = log(["COMPLETED", "NODE_FAIL"], [250_000.25, 250_000.25])
+    assert words(record) == [f"1 job ended as NODE_FAIL (250,000 GPU-hours, 50 % of all): {AWAY}"]
+
+
 def test_jobs_that_fail_are_told_where_they_are_many():
     few = log(["COMPLETED"] * 96 + ["FAILED"] * 4, [1] * 100)
     assert words(few) == []

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from experiments.comparison.recorded import beside_record
+from experiments.comparison.size import on_fewest
 from simulator.model.recorded import Recorded
 from tests.command import done
 
@@ -54,19 +55,31 @@ def test_commands_say_it(words, ratio, tmp_path):
     assert (ran.stdout + ran.stderr).count(LINE.format(ratio)) == 1
 
 
-def test_size_without_todays_nodes_asks_for_them(tmp_path):
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [
+        ("mean_wait < 1h", ", and the answer has fewer (1)"),
+        ("mean_wait < 1s", ""),
+    ],
+)
+def test_size_without_todays_nodes_takes_the_fewest_that_the_log_used(target, told, tmp_path):
+    """The log's last two jobs overlap on two GPUs; simulated on one, jobs wait for less than an hour."""
     log = tmp_path / "log.csv"
-    log.write_text(LOG)
-    ran = done(
-        "size",
-        log,
-        "--gpus",
-        1,
-        "--target",
-        "mean_wait < 1h",
-        "--draws",
-        1,
-        "--out",
-        tmp_path / "o",
-    )
-    assert "--nodes says how many nodes its cluster has" in ran.stderr
+    log.write_text(LOG + "d,420,420,300,1\n")
+    ran = done("size", log, "--gpus", 1, "--target", target, "--draws", 1, "--out", tmp_path / "o")
+    note = "jobs of this log held 2 GPUs at once, so its cluster has 2 nodes or more"
+    after = ". --nodes says how many it has. With 2 nodes, simulated waits of this log are"
+    assert f"{note}{told}{after}" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("nodes", "best", "beside", "told"),
+    [
+        (27, 20, ["waits are long"], "27 nodes or more, and the answer has fewer (20). --nodes says how many it has. With 27 nodes, waits are long"),
+        (27, 27, ["waits are long"], "27 nodes or more. --nodes says how many it has. With 27 nodes, waits are long"),
+        (1, None, [], "1 node or more. --nodes says how many it has"),
+    ],
+)  # fmt: skip
+def test_the_fewest_nodes_of_a_log_in_words(nodes, best, beside, told):
+    begin = "jobs of this log held 216 GPUs at once, so its cluster has "
+    assert on_fewest(216.0, nodes, best, beside) == begin + told
