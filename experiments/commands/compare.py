@@ -20,6 +20,7 @@ from experiments.commands.options import (
     NodeCount,
     Precision,
     Settings,
+    ValidationFile,
     Workers,
 )
 
@@ -78,6 +79,7 @@ def compare(
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the first run.")] = None,
+    validation: ValidationFile = None,
     kind: Kind = None,
     time_limit: Annotated[
         float | None,
@@ -105,26 +107,40 @@ def compare(
     from experiments.comparison.answer import text_of
     from experiments.comparison.comparing import compare as compare_policies
     from experiments.comparison.writing import write_comparison
-    from experiments.scenario.options import counts
+    from experiments.scenario.options import counts, format_of, scenario_of
     from experiments.sweep.runner import exit_code
     from experiments.sweep.store import store_to_write
     from experiments.text import printable
+    from experiments.validation.carried import of_comparison, read_carried
     from simulator.statistics import parse_precision
 
     folder = out or Path("out") / f"compare-{source[0].stem}"
     wanted, shown = names_of(metric, "--metric"), names_of(columns, "--columns")
 
+    carried = None if validation is None else read_carried(validation)
+    given = [
+        *counts(nodes, gpus),
+        *(() if carried is None else carried.settings),
+        *(settings or []),
+    ]
+    if carried is not None:
+        for file in source:
+            found_kind = format_of(file, kind)
+            carried.expect_log(scenario_of(file, found_kind, None, None, given, None, None)[0])
+
     def work() -> int:
         with store_to_write(folder) as store:
             found = compare_policies(
                 source, policy or [], wanted,
-                over=over or [], settings=[*counts(nodes, gpus), *(settings or [])], draws=draws,
+                over=over or [], settings=given, draws=draws,
                 precision=None if precision is None else parse_precision(precision),
                 block_jobs=block_jobs, seed=seed, store=store, progress=True, kind=kind,
                 columns=shown, workers=workers, dask=dask, time_limit_s=time_limit,
             )  # fmt: skip
         written = [path.name for path in write_comparison(found, folder)]
         print(printable(text_of(found, SHOWN)))
+        for line in () if carried is None else of_comparison(found, carried):
+            print(printable(line))
         print(f"{folder}: {', '.join(written)}")
         return 0
 

@@ -120,3 +120,14 @@ def in_words(command: Function) -> Function:
 def _with_brackets(text: str | None) -> str | None:
     """A text that rich shows as it is: a [word] alone would be a style, and vanish."""
     return text and re.sub(r"(?<!\\)\[", r"\\[", text)
+
+
+ValidationFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--validation",
+        metavar="FILE",
+        help="validation.json of `schedlab validate` on these jobs: the answer begins with today's cluster as it was fitted, "
+        "and is wider by the error of the waits.",
+    ),
+]

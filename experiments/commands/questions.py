@@ -17,6 +17,7 @@ from experiments.commands.options import (
     NodeCount,
     PolicyName,
     Source,
+    ValidationFile,
     Workers,
 )
 
@@ -31,15 +32,6 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer", "Size", "WhatIf")
 
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the first draw.")]
-ValidationFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--validation",
-        metavar="FILE",
-        help="validation.json of `schedlab validate` on these jobs: the answer begins with today's cluster as it was fitted, "
-        "and is wider by the error of the waits.",
-    ),
-]
 Draws = Annotated[
     int,
     typer.Option(

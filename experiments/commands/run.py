@@ -18,6 +18,7 @@ from experiments.commands.options import (
     PolicyName,
     Settings,
     Source,
+    ValidationFile,
 )
 from simulator.errors import InputError
 
@@ -41,6 +42,7 @@ def run(
     policy: PolicyName = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random streams.")] = None,
     settings: Settings = None,
+    validation: ValidationFile = None,
     kind: Kind = None,
     stream: Annotated[
         bool,
@@ -76,9 +78,14 @@ def run(
     from experiments.scenario.options import format_of, scenario_of
     from experiments.scenario.schema import input_files
     from experiments.text import printable
+    from experiments.validation.carried import of_run, read_carried
 
     found = format_of(source, kind)
-    checked, name = scenario_of(source, found, policy, seed, settings or [], nodes, gpus)
+    carried = None if validation is None else read_carried(validation)
+    given = [*(() if carried is None else carried.settings), *(settings or [])]
+    checked, name = scenario_of(source, found, policy, seed, given, nodes, gpus)
+    if carried is not None:
+        carried.expect_log(checked)
     whole = [table for table, keys in checked.features.items() if keys.needs_schedule]
     if stream and whole:
         raise InputError(f"--stream: was given with [{whole[0]}], which needs the whole schedule")
@@ -101,8 +108,11 @@ def run(
     print(output.one_paragraph(result, out, checked.window))
     if line:
         print(line)
-    for each in beside_record(record, float(result.wait_s.mean())):
+    wait_s = float(result.wait_s.mean())
+    for each in beside_record(record, wait_s):
         print(each)
+    for each in () if carried is None else of_run(wait_s, carried):
+        print(printable(each))
 
 
 def _simulated(

@@ -244,7 +244,8 @@ def _page(paper: Paper, results: Results, out: Path, left_out: list[str] | None 
     texts: list[Text] = []
     problems: list[str] = []
     if results.missing:
-        problems.append(f"{name}: {len(results.missing)} runs failed or are missing")
+        why = f", the first with {results.error}" if results.error else ""
+        problems.append(f"{name}: {len(results.missing)} runs failed or are missing{why}")
     try:
         figures = experiment.figures(results, folder, left_out)
         claims = experiment.claims(results, left_out)

@@ -83,6 +83,12 @@ class Results:
         return [task for task, run in self._runs if run is None or run.status != "done"]
 
     @property
+    def error(self) -> str:
+        """The last line of the error of the first run that failed; empty where none did."""
+        errors = (run.error for _, run in self._runs if run is not None and run.status != "done")
+        return next(errors, "").rpartition("\n")[2]
+
+    @property
     def seeds(self) -> tuple[int, ...]:
         """The distinct seeds of the tasks, sorted; see `_seeds_of`."""
         return tuple(sorted(_seeds_of(self.tasks)))

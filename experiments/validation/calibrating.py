@@ -171,6 +171,9 @@ class Calibration:
         from experiments.files import write_whole
 
         settings = [setting for rule in rules for setting in rule.settings]
+        if hours := [span for rule in rules for span in rule.hours]:
+            given = [{"longer_than_s": longer_s, "start": start} for longer_s, start in hours]
+            settings.append(f"calendar.rules={toml_value(given)}")
         down = [span for rule in rules for span in rule.outages]
         if down and self._folder is not None:
             path = (self._folder / OUTAGES).absolute()
@@ -197,7 +200,9 @@ def _mean_s(simulated: Side, recorded: Side) -> float:
 
 def _tables(rule: Rule) -> set[str]:
     """Tables of a scenario that a rule sets."""
-    return {s.partition(".")[0] for s in rule.settings} | ({"outages"} if rule.outages else set())
+    tables = {s.partition(".")[0] for s in rule.settings}
+    own = {"outages": rule.outages, "calendar": rule.hours}
+    return tables | {name for name, given in own.items() if given}
 
 
 def distance_of(found: Agreement) -> float:

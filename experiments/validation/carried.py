@@ -8,18 +8,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from experiments.comparison.estimating import by_setting, chosen
 from experiments.comparison.metrics import metric_of
 from experiments.config import Config, validated
 from experiments.validation.writing import FORMAT
 from simulator.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from experiments.comparison.answer import Comparison
     from experiments.comparison.size import Size
     from experiments.comparison.whatif import WhatIf
     from experiments.scenario.schema import Scenario
 
 TOLD = ("mean_total_wait_s", "p95_total_wait_s")
-"""Metrics of `whatif` whose difference is told with the error."""
+"""Metrics of `whatif` and `compare` whose differences are told with the error."""
+UNKNOWN = "How far simulated waits are from those of the cluster is not known."
 
 
 class Verdict(Config):
@@ -104,7 +109,7 @@ def of_whatif(found: WhatIf, carried: Carried) -> list[str]:
     """Differences of waits with the error of the validation, a sentence each."""
     told = [carried.line()]
     if math.isinf(carried.factor):
-        return [*told, "How far simulated waits are from those of the cluster is not known."]
+        return [*told, UNKNOWN]
     for row in found.table[found.table["metric"].isin(TOLD)].to_dict("records"):
         row_: dict[Any, Any] = row
         ends = (row_["lower"], row_["upper"])
@@ -118,6 +123,57 @@ def of_whatif(found: WhatIf, carried: Carried) -> list[str]:
             f"{scale.number(lower)} to {scale.text(upper)}."
         )
     return told
+
+
+def of_run(mean_wait_s: float, carried: Carried) -> list[str]:
+    """The mean wait of a run with the error of the validation; NaN where some jobs never started."""
+    if math.isinf(carried.factor):
+        return [carried.line(), UNKNOWN]
+    if math.isnan(mean_wait_s):
+        return [carried.line()]
+    metric = metric_of("mean_wait_s")
+    lower, upper = widened(mean_wait_s, mean_wait_s, carried.factor)
+    scale = metric.scaled(upper)
+    return [
+        carried.line(),
+        f"With the error of the validation (a factor of {carried.factor:.2g}) the {metric.words} is "
+        f"{scale.number(lower)} to {scale.text(upper)}.",
+    ]
+
+
+def of_comparison(found: Comparison, carried: Carried) -> list[str]:
+    """Policies whose waits differ by less than the error of the validation, and by more, a sentence each."""
+    if math.isinf(carried.factor):
+        return [carried.line(), UNKNOWN]
+    told = [carried.line()]
+    for labels, _ in by_setting(found.runs, found.settings):
+        at = "".join(f"With {name} {value}: " for name, value in labels.items())
+        for name in (name for name in TOLD if name in found.metrics):
+            rows = chosen(found.table, {**labels, "metric": name, "minus": ""}).set_index("policy")
+            means = rows["mean"].dropna().sort_values(kind="stable")
+            if len(means) > 1:
+                told.append(at + _apart(metric_of(name).words, means.to_dict(), carried.factor))
+    return told
+
+
+def _apart(words: str, means: Mapping[Any, float], factor: float) -> str:
+    """Sentences on policies whose waits are known within a factor; the shortest comes first."""
+    best, *others = means
+    least = means[best]
+    near = [str(name) for name in others if means[name] <= least * factor]
+    far = [str(name) for name in others if means[name] > least * factor]
+    error = f"the error of the validation (a factor of {factor:.2g})"
+    told = []
+    if near:
+        told.append(
+            f"The {words} of {', '.join(near)} differs from that of {best} by less than {error}: which one is shorter on "
+            "the cluster is not known."
+        )
+    if far:
+        told.append(
+            f"The {words} of {', '.join(far)} is longer than that of {best} by more than {error}."
+        )
+    return " ".join(told)
 
 
 def of_size(found: Size, stricter: Size, looser: Size, carried: Carried, today: int | None) -> list[str]:  # fmt: skip

@@ -38,6 +38,8 @@ FEW_OF_EXPECTED = 0.25
 """Where long jobs start in an hour this rarely, measured by the others, the hour is closed to them."""
 FEWEST_HOURS = 3
 """A shorter time of the day is no rule of a site, but chance."""
+LEAST_NEW = 0.25
+"""Part of the missing starts of longer jobs that rules of shorter ones have to leave unexplained, else they are one rule."""
 MOST_OF_WAIT = 0.5
 """Part of the waiting with room during which one more job would be beyond the most GPUs of a user."""
 
@@ -51,11 +53,13 @@ class Rule:
     words : what the record looks like, a part of a sentence.
     settings : ``KEY=VALUE`` each.
     outages : ``(n, 2)`` from when until when all nodes are down, s; for a file that ``outages.path`` names.
+    hours : rules of ``calendar.rules``: seconds beyond which a job asks for, and when it may start.
     """
 
     words: str
     settings: tuple[str, ...] = ()
     outages: tuple[tuple[float, float], ...] = ()
+    hours: tuple[tuple[int, str], ...] = ()
 
 
 def suggested(log: Recorded, asked_s: FloatArray, total_gpus: float) -> list[Rule]:
@@ -88,13 +92,17 @@ def _limit(by: str, key: str, limits: Mapping[str, float], words: str) -> Rule:
     return Rule(words, (f"tenants.by={by}", f"tenants.{key}={toml_value(limits)}"))
 
 
-def _calendar(log: Recorded, asked_s: FloatArray) -> Iterator[Rule]:
-    """Hours of weekdays at which jobs that ask for much time hardly start, though others do."""
+def _calendar(log: Recorded, asked_s: FloatArray) -> list[Rule]:
+    """Hours of weekdays at which jobs that ask for much time hardly start, though others do; the clearest first.
+
+    A limit of time whose missing starts those of lower limits explain mostly has no rule of its own.
+    """
     if np.isnan(log.origin_s) or np.isnan(asked_s).all():
-        return
+        return []
     known = np.isfinite(log.recorded_start_s) & np.isfinite(asked_s)
     hour, day = clock_of(log, np.nan_to_num(log.recorded_start_s))
-    found = []
+    explained = np.zeros(24, dtype=np.bool_)
+    found: list[tuple[float, Rule]] = []
     for limit_h in LONG_H:
         is_long = known & (asked_s > limit_h * HOUR_S)
         starts, others = (
@@ -102,27 +110,27 @@ def _calendar(log: Recorded, asked_s: FloatArray) -> Iterator[Rule]:
             for rows in (is_long, known & ~is_long)
         )
         expected = others / max(others.sum(), 1) * starts.sum()
-        missing, closes, opens = _closed(starts, expected)
-        if missing >= FEW_JOBS:
-            start = f"mon-fri {opens:02}:00-{closes:02}:00"
-            if (is_long & (day >= 5)).sum() > 0.05 * is_long.sum():
-                start += ", sat-sun"
-            early = (day == 0) & (hour < closes) & (closes < opens)  # after Sunday night
-            due = (known & ~is_long & early).sum() / max(others.sum(), 1) * starts.sum()
-            if (is_long & early).sum() > FEW_OF_EXPECTED * due:
-                start += f", mon 00:00-{closes:02}:00"
-            found.append((missing, -limit_h, closes, opens, start))
-    if found:
-        _, limit_h, closes, opens, start = max(found)
-        rules = [{"longer_than_s": -limit_h * 3600, "start": start}]
-        yield Rule(
-            f"jobs that ask for more than {-limit_h} h hardly start between {closes}:00 and {opens}:00 on weekdays",
-            (f"calendar.rules={toml_value(rules)}",),
-        )
+        rows, closes, opens = _closed(starts, expected)
+        missing = expected[rows] - starts[rows]
+        new = float(missing[~explained[rows]].sum())
+        if new < max(FEW_JOBS, LEAST_NEW * missing.sum()):
+            continue
+        explained[rows] = True
+        start = f"mon-fri {opens:02}:00-{closes:02}:00"
+        if (is_long & (day >= 5)).sum() > 0.05 * is_long.sum():
+            start += ", sat-sun"
+        early = (day == 0) & (hour < closes) & (closes < opens)  # after Sunday night
+        due = (known & ~is_long & early).sum() / max(others.sum(), 1) * starts.sum()
+        if (is_long & early).sum() > FEW_OF_EXPECTED * due:
+            start += f", mon 00:00-{closes:02}:00"
+        words = f"jobs that ask for more than {limit_h} h hardly start between {closes}:00 and {opens}:00 on weekdays"
+        there = float(starts[rows].sum() / expected[rows].sum())
+        found.append((there, Rule(words, hours=((limit_h * 3600, start),))))
+    return [rule for _, rule in sorted(found, key=lambda each: each[0])]
 
 
-def _closed(starts: IntArray, expected: FloatArray) -> tuple[float, int, int]:
-    """The stretch of hours with the most starts that are due and missing: how many, its first hour, the hour after it."""
+def _closed(starts: IntArray, expected: FloatArray) -> tuple[IntArray, int, int]:
+    """The stretch of hours with the most starts that are due and missing: its hours, the first, and the one after it."""
     rare = (starts <= FEW_OF_EXPECTED * expected) & (starts < expected)
     best = (0.0, 0, 0)
     for begin in np.flatnonzero(rare).tolist():
@@ -132,8 +140,9 @@ def _closed(starts: IntArray, expected: FloatArray) -> tuple[float, int, int]:
         if length < FEWEST_HOURS:
             continue
         rows = (begin + np.arange(length)) % 24
-        best = max(best, (float((expected - starts)[rows].sum()), begin, (begin + length) % 24))
-    return best
+        best = max(best, (float((expected - starts)[rows].sum()), begin, length))
+    _, begin, length = best
+    return (begin + np.arange(length)) % 24, begin, (begin + length) % 24
 
 
 def _stops_at_gpus(queue: Queue, names: Sequence[str]) -> dict[str, float]:

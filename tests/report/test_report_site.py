@@ -239,7 +239,10 @@ def test_failed_runs_and_drawings_are_told_and_keep_the_rest(only_fake, tmp_path
     assert reproduce(scale="paper", out=tmp_path, workers=1, progress=False) == 1
     told = capsys.readouterr().out
     assert "3 runs done, 3 failed" in told
-    assert "fake: 3 runs failed or are missing" in told
+    assert (
+        "fake: 3 runs failed or are missing, the first with ValueError: 13 <b>never</b> works"
+        in told
+    )
     assert "fake: cannot be drawn: RuntimeError: no <figures> today" in told
     assert "no &lt;figures&gt; today" in (tmp_path / "fake.html").read_text()
 

@@ -1,4 +1,4 @@
-"""A validation that size and whatif carry: today's cluster, and wider answers."""
+"""A validation that answers carry: today's cluster, and wider answers."""
 
 import json
 import math
@@ -6,9 +6,18 @@ import math
 import pandas as pd
 import pytest
 
+from experiments.comparison.answer import Comparison
 from experiments.comparison.size import Size, Target
 from experiments.comparison.whatif import WhatIf
-from experiments.validation.carried import Carried, of_size, of_whatif, read_carried, widened
+from experiments.validation.carried import (
+    Carried,
+    of_comparison,
+    of_run,
+    of_size,
+    of_whatif,
+    read_carried,
+    widened,
+)
 from tests.command import done, refused
 from tests.errors import input_error
 
@@ -67,6 +76,65 @@ def test_whatif_in_words():
     assert of_whatif(found, carried(math.inf, ())) == [
         f"validation: {WORDS}",
         "How far simulated waits are from those of the cluster is not known.",
+    ]
+
+
+UNKNOWN = "How far simulated waits are from those of the cluster is not known."
+LINE = f"validation: {WORDS} Today's cluster: cluster.num_nodes=87."
+
+
+@pytest.mark.parametrize(
+    ("wait_s", "factor", "told"),
+    [
+        (600.0, 2.0, ["With the error of the validation (a factor of 2) the mean wait until the first start is 5 to 20 min."]),
+        (0.0, 2.0, ["With the error of the validation (a factor of 2) the mean wait until the first start is 0 to 0 s."]),
+        (math.nan, 2.0, []),
+        (600.0, math.inf, [UNKNOWN]),
+    ],
+)  # fmt: skip
+def test_run_in_words(wait_s, factor, told):
+    assert of_run(wait_s, carried(factor)) == [LINE, *told]
+
+
+def compared(*rows, settings=()):
+    """A comparison of mean waits: a row a setting, policy and mean."""
+    names = [*settings, "policy", "mean"]
+    table = pd.DataFrame([dict(zip(names, row, strict=True)) for row in rows])
+    table = table.assign(metric="mean_total_wait_s", minus="")
+    none = pd.DataFrame()
+    metrics = ("makespan_s", "mean_total_wait_s")
+    return Comparison("log", metrics, settings, "", table, table, none, none, none)
+
+
+LESS = (
+    "differs from that of a by less than the error of the validation (a factor of 2): which one is shorter on the cluster "
+    "is not known."
+)
+MORE = "is longer than that of a by more than the error of the validation (a factor of 2)."
+
+
+@pytest.mark.parametrize(
+    ("means", "told"),
+    [
+        ({"a": 10}, []),
+        ({"b": 20, "a": 10}, [f"The mean total wait of b {LESS}"]),
+        ({"b": 20.1, "a": 10}, [f"The mean total wait of b {MORE}"]),
+        ({"d": 15, "c": 40, "a": 10, "b": 30}, [f"The mean total wait of d {LESS} The mean total wait of b, c {MORE}"]),
+        ({"a": 0, "b": 0, "c": 1}, [f"The mean total wait of b {LESS} The mean total wait of c {MORE}"]),
+        ({"a": 10, "b": math.nan}, []),
+    ],
+)  # fmt: skip
+def test_comparison_in_words(means, told):
+    found = compared(*means.items())
+    assert of_comparison(found, carried()) == [LINE, *told]
+    assert of_comparison(found, carried(math.inf)) == [LINE, UNKNOWN]
+
+
+def test_comparison_of_several_settings_in_words():
+    rows = [(4, "a", 10), (4, "b", 11), (8, "a", 1), (8, "b", 3)]
+    assert of_comparison(compared(*rows, settings=("nodes",)), carried())[1:] == [
+        f"With nodes 4: The mean total wait of b {LESS}",
+        f"With nodes 8: The mean total wait of b {MORE}",
     ]
 
 
@@ -151,3 +219,28 @@ def test_commands_start_from_it(tmp_path):
         tmp_path / "o",
     )
     assert "is one of other.csv" in told
+
+
+def test_run_and_compare_start_from_it(tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text(LOG)
+    known = written(tmp_path / "validation.json")
+    words = (log, "--gpus", 1, "--nodes", 1, "--validation", known)
+    ran = done("run", *words, "--policy", "fifo-strict", "--out", tmp_path / "r")
+    wait_s = sum(100 * (k // 2) + 10 * (k % 2) - 10 * k for k in range(20)) / 20  # on 2 nodes
+    ends = f"{wait_s / 2 / 60:.4g} to {2 * wait_s / 60:.4g} min"
+    assert f"(a factor of 2) the mean wait until the first start is {ends}." in ran.stdout
+    policies = ("--policy", "fifo-strict", "--policy", "sjf", "--draws", 1)
+    ran = done("compare", *words, *policies, "--out", tmp_path / "c")
+    assert "The mean total wait of sjf differs from that of fifo-strict by less" in ran.stdout
+    other = written(tmp_path / "other.json", log="other.csv")
+    for command in ("run", "compare"):
+        told = refused(
+            command,
+            *words[:-1],
+            other,
+            *policies[: 2 if command == "run" else 6],
+            "--out",
+            tmp_path / "o",
+        )
+        assert "is one of other.csv" in told
