@@ -17,7 +17,7 @@ from experiments.sweep.codeversion import code_version
 from experiments.sweep.runner import run_tasks
 from experiments.sweep.store import Report, Store
 from experiments.sweep.task import DEFAULT_SOURCES, Task
-from experiments.sweep.worker import Order, execute
+from experiments.sweep.worker import WorkerCall, execute
 
 RUNS = "benchmarks.sweep_runs"
 
@@ -49,7 +49,7 @@ def overhead(count: int = 2000) -> None:
         todo = tasks(name, count)
         sweep(todo[:10], 1)  # Starts the server that workers are forked from.
         wall_s, coordinator_s, _ = sweep(todo, 1)
-        orders = [Order(task.key, task.function, task.config_json) for task in todo]
+        orders = [WorkerCall(task.key, task.function, task.config_json) for task in todo]
         cpu = time.process_time()
         reports = [execute([order])[0] for order in orders]
         worker_s = time.process_time() - cpu

@@ -17,7 +17,7 @@ from experiments.cli import main
 from experiments.sweep.store import Store
 from experiments.sweep.sweepfile import read_sweep
 from experiments.sweep.task import Task
-from experiments.sweep.worker import Order, execute
+from experiments.sweep.worker import WorkerCall, execute
 
 ROOT = Path(__file__).parents[1]
 
@@ -64,4 +64,4 @@ def swept(file: Path, out: Path) -> Path:
 def compute(tasks: Sequence[Task], store: Store) -> None:
     """Runs of tasks, kept as a sweep keeps them."""
     store.plan(tasks)
-    store.record(execute([Order(task.key, task.function, task.config_json) for task in tasks]))
+    store.record(execute([WorkerCall(task.key, task.function, task.config_json) for task in tasks]))

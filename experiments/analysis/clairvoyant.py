@@ -38,7 +38,7 @@ Stretch = tuple[int, int, int, int, float, float]
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class ClairvoyantSchedule:
     """A whole schedule.
 
     Attributes
@@ -59,7 +59,7 @@ def clairvoyant(
     steps: int = 2000,
     policy: str = "foresight",
     seed: int = 1,
-) -> Plan:
+) -> ClairvoyantSchedule:
     """The cheapest schedule that a local search finds.
 
     Parameters
@@ -78,7 +78,11 @@ def clairvoyant(
     begun_at = cost_of(first, workload, cluster)
     best = _search(problem, first, steps, np.random.default_rng(seed))
     cost = cost_of(best, workload, cluster)
-    return Plan(best, cost, begun_at) if cost < begun_at else Plan(first, begun_at, begun_at)
+    return (
+        ClairvoyantSchedule(best, cost, begun_at)
+        if cost < begun_at
+        else ClairvoyantSchedule(first, begun_at, begun_at)
+    )
 
 
 def cost_of(stretches: FloatArray, workload: Workload, cluster: Cluster) -> float:

@@ -19,7 +19,7 @@ Verdict = Literal["runs", "with keys", "makes no sense"]
 
 
 @dataclass(frozen=True)
-class Fit:
+class PolicyFit:
     """One policy on a scenario.
 
     Attributes
@@ -39,7 +39,7 @@ class Fit:
     keys: dict[str, str] = field(default_factory=dict)
 
 
-def fits(scenario: Scenario, policies: Sequence[str] | None = None) -> list[Fit]:
+def fits(scenario: Scenario, policies: Sequence[str] | None = None) -> list[PolicyFit]:
     """Policies on the jobs and machines of a scenario: some, or all of the registry in its order and the scenario's own."""
     from policies import composed_names, policy_names
 
@@ -62,7 +62,7 @@ def _fit(
     jobs: Setup,
     plain: Setup,
     tried: dict[tuple[str, ...], Setup | str],
-) -> Fit:
+) -> PolicyFit:
     from policies import missing_requirements, requirements_verdict
     from policies.registry.requirements import supplied_by
 
@@ -71,23 +71,25 @@ def _fit(
         line, notes = requirements_verdict(name, *parts)
         found = [lack for lack in missing_requirements(name, *parts) if lack.essential]
     except InputError as error:  # another package's policy that cannot be loaded
-        return Fit(name, "makes no sense", str(error))
+        return PolicyFit(name, "makes no sense", str(error))
     if line is None:
         told = "; ".join(note.partition(": ")[2] for note in notes)
-        return Fit(name, "runs", told, jobs.scenario)
+        return PolicyFit(name, "runs", told, jobs.scenario)
     keys = supplied_by(found)
     if keys is None:
-        return Fit(name, "makes no sense", line)
+        return PolicyFit(name, "makes no sense", line)
     if keys not in tried:
         tried[keys] = _with(jobs, keys)
     adapted = tried[keys]
     if isinstance(adapted, str):
-        return Fit(name, "makes no sense", f"{found[0].missing}; with {', '.join(keys)}: {adapted}")
+        return PolicyFit(
+            name, "makes no sense", f"{found[0].missing}; with {', '.join(keys)}: {adapted}"
+        )
     again, _ = requirements_verdict(name, *_parts(adapted, name))
     if again is not None:
-        return Fit(name, "makes no sense", f"{line}; with it: {again}")
+        return PolicyFit(name, "makes no sense", f"{line}; with it: {again}")
     by_name = {key.partition("=")[0].strip(): key for key in keys}
-    return Fit(name, "with keys", ", ".join(keys), adapted.scenario, by_name)
+    return PolicyFit(name, "with keys", ", ".join(keys), adapted.scenario, by_name)
 
 
 def _with(jobs: Setup, keys: Sequence[str]) -> Setup | str:

@@ -23,7 +23,7 @@ from simulator.model.cluster import FloatArray
 from simulator.model.recorded import Recorded
 
 if TYPE_CHECKING:
-    from experiments.analysis.trace import Trace
+    from experiments.analysis.trace import FileContents
 
 MOST_NAMED = 5
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -31,7 +31,7 @@ MUCH_ROOM, MOST_ROOM = 0.3, 0.8
 """Where jobs waited with room for a larger part of their time, rules count as capacity does; or capacity does not."""
 
 
-def record_lines(trace: Trace) -> list[str]:
+def record_lines(trace: FileContents) -> list[str]:
     """One line each fact; without starts only those that need none."""
     record = trace.workload.record
     if record is None:
@@ -49,7 +49,7 @@ def record_lines(trace: Trace) -> list[str]:
     ]
 
 
-def gpus_of_site(trace: Trace) -> float:
+def gpus_of_site(trace: FileContents) -> float:
     """GPUs of the cluster; without one, the most that were in use at once."""
     if trace.cluster is not None:
         return float(trace.cluster.total_gpus)
@@ -110,7 +110,7 @@ def _by(title: str, names: Sequence[str], wait_s: FloatArray) -> Iterator[str]:
     yield f"  by {title:9} mean wait {', '.join(listed)}{more}"
 
 
-def _use(trace: Trace, queue: Queue) -> Iterator[str]:
+def _use(trace: FileContents, queue: Queue) -> Iterator[str]:
     """Part of the GPUs in use from the first start to the last end, and the most at once."""
     total = gpus_of_site(trace)
     in_use = total - queue.free

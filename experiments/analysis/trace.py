@@ -25,7 +25,7 @@ DAY_S = 24 * HOUR_S
 
 
 @dataclass(frozen=True)
-class Trace:
+class FileContents:
     """Contents of a file.
 
     Attributes
@@ -95,7 +95,7 @@ def read_trace(
 
 def describe(
     workload: Workload, kind: str, own: Cluster | None = None, nodes: tuple[int, int] | None = None
-) -> Trace:
+) -> FileContents:
     """Properties of the jobs.
 
     Parameters
@@ -114,7 +114,7 @@ def describe(
     span_s = float(workload.submit_s[-1] - workload.submit_s[0])
     load = offered_load(workload, cluster).packed if cluster is not None and span_s > 0 else None
     gpus = np.zeros(0, dtype=np.int64) if workload.is_elastic else workload.num_gpus
-    return Trace(
+    return FileContents(
         workload, kind, gpus, _durations(workload, own), np.diff(workload.submit_s),
         _by_hour(workload.submit_s), load, cluster,
     )  # fmt: skip
@@ -140,7 +140,7 @@ def _by_hour(submit_s: FloatArray) -> FloatArray:
     return np.where(reached > 0, counts / np.maximum(reached, 1), np.nan)
 
 
-def lines(trace: Trace) -> list[str]:
+def lines(trace: FileContents) -> list[str]:
     """The description, one line each fact."""
     count, span_s = len(trace.workload), trace.span_s
     rate = f", {(count - 1) / span_s * HOUR_S:.3g} an hour" if span_s > 0 else ""
@@ -168,7 +168,7 @@ def lines(trace: Trace) -> list[str]:
     return told
 
 
-def _beside(trace: Trace) -> str:
+def _beside(trace: FileContents) -> str:
     assert trace.cluster is not None
     types = trace.cluster.node_types
     name = f" with {types[0].gpus:g} GPUs each" if len(types) == 1 else ""

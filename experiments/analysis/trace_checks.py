@@ -10,7 +10,7 @@ import numpy as np
 from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
 
 if TYPE_CHECKING:
-    from experiments.analysis.trace import Trace
+    from experiments.analysis.trace import FileContents
 
 NUMBERS = ("num_cpus", "memory_gb", "requested_s")
 TEXTS = ("user", "vc", "model")
@@ -18,7 +18,7 @@ MOST_NAMED = 5
 DAY_S = 24 * HOUR_S
 
 
-def check_lines(trace: Trace) -> list[str]:
+def check_lines(trace: FileContents) -> list[str]:
     """One line each fact."""
     told = [*_never_run(trace), *_columns(trace), *_coverage(trace)]
     if len(trace.gpus):
@@ -26,7 +26,7 @@ def check_lines(trace: Trace) -> list[str]:
     return told
 
 
-def _never_run(trace: Trace) -> Iterator[str]:
+def _never_run(trace: FileContents) -> Iterator[str]:
     if trace.cluster is None or not len(trace.gpus):
         return
     most = trace.cluster.total_gpus
@@ -39,7 +39,7 @@ def _never_run(trace: Trace) -> Iterator[str]:
         )
 
 
-def _columns(trace: Trace) -> Iterator[str]:
+def _columns(trace: FileContents) -> Iterator[str]:
     """Columns that say nothing."""
     jobs, empty, constant = trace.workload, [], []
     for name in NUMBERS:
@@ -64,7 +64,7 @@ def _columns(trace: Trace) -> Iterator[str]:
         yield f"constant   {', '.join(constant)}"
 
 
-def _coverage(trace: Trace) -> Iterator[str]:
+def _coverage(trace: FileContents) -> Iterator[str]:
     """Hours with submissions, and the longest gap."""
     if trace.span_s < 2 * HOUR_S:
         return
@@ -78,7 +78,7 @@ def _coverage(trace: Trace) -> Iterator[str]:
     )
 
 
-def _by_owner(trace: Trace) -> Iterator[str]:
+def _by_owner(trace: FileContents) -> Iterator[str]:
     """Parts of the work by user, virtual cluster and model."""
     work = trace.gpus * trace.duration_s
     for name in TEXTS:
@@ -93,7 +93,7 @@ def _by_owner(trace: Trace) -> Iterator[str]:
         yield f"{name:10} of the work: {listed}{more}"
 
 
-def _load_by_day(trace: Trace) -> Iterator[str]:
+def _load_by_day(trace: FileContents) -> Iterator[str]:
     """Work that comes on each day over what the cluster can do in it."""
     if trace.cluster is None or trace.span_s < 2 * DAY_S:
         return

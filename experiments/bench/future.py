@@ -40,7 +40,7 @@ def looks_ahead(scenario: Scenario) -> str:
     workload, cluster = build(scenario)
     policy = policy_of(scenario)
 
-    def simulated(jobs: Workload, policy: Recorded) -> Result:
+    def simulated(jobs: Workload, policy: RecordedPolicy) -> Result:
         return run(scenario, record_schedule=False, agent=policy, built=(jobs, cluster))
 
     # Errors of predictions are drawn for all jobs, so that other numbers of jobs have others.
@@ -50,7 +50,7 @@ def looks_ahead(scenario: Scenario) -> str:
 
 def depends_on(
     policy: Any,
-    simulated: Callable[[Workload, Recorded], Result],
+    simulated: Callable[[Workload, RecordedPolicy], Result],
     workload: Workload,
     others: Iterable[tuple[int, Workload]],
 ) -> str:
@@ -61,12 +61,12 @@ def depends_on(
     simulated : makes a run of some jobs by a policy.
     others : other jobs, and how many of the first ones are those of the workload.
     """
-    made = Recorded(policy)
+    made = RecordedPolicy(policy)
     if simulated(workload, made).informed:
         return "the policy asks for jobs that have not been submitted yet (view.all_jobs)"
     for kept, other in others:
         until_s = float(workload.submit_s[kept])
-        again = Recorded(policy, until_s)
+        again = RecordedPolicy(policy, until_s)
         with contextlib.suppress(_Over):
             simulated(other, again)
         if again.decisions != [each for each in made.decisions if each[0] < until_s]:
@@ -80,7 +80,7 @@ class _Over(Exception):
     """Raised when what is compared has been decided."""
 
 
-class Recorded:
+class RecordedPolicy:
     """A policy whose decisions are kept until a time; then the run ends."""
 
     def __init__(self, policy: Any, until_s: float = math.inf) -> None:
@@ -88,9 +88,9 @@ class Recorded:
         self.decisions: list[tuple[Any, ...]] = []
         self.fractional_gpus = bool(getattr(policy, "fractional_gpus", False))
 
-    def __deepcopy__(self, known: dict[int, Any]) -> Recorded:
+    def __deepcopy__(self, known: dict[int, Any]) -> RecordedPolicy:
         """The same for another controller; the decisions of all are kept together."""
-        own = Recorded(copy.deepcopy(self.policy, known), self.until_s)
+        own = RecordedPolicy(copy.deepcopy(self.policy, known), self.until_s)
         own.decisions = self.decisions
         return own
 

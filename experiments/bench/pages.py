@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.bench.table import sheet
-from experiments.bench.task import Task, task_of
+from experiments.bench.task import BenchTask, task_of
 from experiments.comparison.metrics import metric_of
 from experiments.files import write_whole
 from simulator.errors import InputError
@@ -88,7 +88,7 @@ def _image(path: str, text: str) -> str:
     return f'<p><img src="{escape(path)}" alt="{escape(text)}"></p>'
 
 
-def _about(task: Task) -> str:
+def _about(task: BenchTask) -> str:
     lists = {
         "Exact, that is, equal to published results job by job": task.exact,
         "Informed, that is, they know more than the jobs submitted so far": task.knows,
@@ -101,7 +101,7 @@ def _about(task: Task) -> str:
     return f"<p>Jobs: {escape(task.source)}. Licence: {escape(task.licence)}.</p>{told}"
 
 
-def _table(table: pd.DataFrame, task: Task) -> str:
+def _table(table: pd.DataFrame, task: BenchTask) -> str:
     made: str = sheet(table, task).to_html(index=False, border=0)
     return made
 

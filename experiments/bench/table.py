@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.bench.task import Task
+from experiments.bench.task import BenchTask
 from experiments.comparison.entrants import GIVEN
 from experiments.comparison.estimating import best_first, ranked, values_of
 from experiments.comparison.metrics import CPU, digits, metric_of
@@ -56,7 +56,7 @@ def bounds_of(scenario: Scenario, seeds: Iterable[int]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def expect_above_bounds(found: Comparison, task: Task, bounds: pd.DataFrame) -> None:
+def expect_above_bounds(found: Comparison, task: BenchTask, bounds: pd.DataFrame) -> None:
     """Raise InputError for a run on the task's own jobs that is below a bound which no schedule is below."""
     own = found.runs[found.runs["view"] == GIVEN]
     for metric in (m for m in task.rank if m in bounds and m in own):
@@ -69,7 +69,7 @@ def expect_above_bounds(found: Comparison, task: Task, bounds: pd.DataFrame) -> 
                 )
 
 
-def standing(found: Comparison, task: Task, bounds: pd.DataFrame) -> pd.DataFrame:
+def standing(found: Comparison, task: BenchTask, bounds: pd.DataFrame) -> pd.DataFrame:
     """One row a policy and metric that is ranked, the best policy in the first metric first.
 
     Columns: ``policy``, ``view``, ``exact``, ``informed`` (what it knows beside the jobs so far), ``metric``, ``mean`` (of the metric), ``ratio`` (geometric mean of the ratios
@@ -123,7 +123,7 @@ def _over_draws(logs: Any) -> tuple[float, float, float]:
     return math.exp(found.mean), math.exp(max(found.lower, 0.0)), math.exp(found.upper)
 
 
-def sheet(table: pd.DataFrame, task: Task, currency: str = "") -> pd.DataFrame:
+def sheet(table: pd.DataFrame, task: BenchTask, currency: str = "") -> pd.DataFrame:
     """The table to read: a policy a row; of each metric the mean and the ratio with its interval."""
     import pandas as pd
 

@@ -43,14 +43,14 @@ GOLDEN = "s"
 """Size of which a schedule is frozen, too."""
 
 
-class Size(Config):
+class TaskSize(Config):
     """Size of a task: small (s), medium (m) or large (l)."""
 
     set: list[str] = Field(description="``KEY=VALUE`` of the scenario")
     seeds: int = Field(ge=1, description="runs of each policy")
 
 
-class Task(Config):
+class BenchTask(Config):
     """Task of the benchmark, as its file gives it."""
 
     title: str
@@ -72,19 +72,19 @@ class Task(Config):
         default="workload.path", description="key of the scenario that names that file"
     )
     scenario: dict[str, Any] = Field(description="keys of a scenario, without policy")
-    sizes: dict[str, Size]
+    sizes: dict[str, TaskSize]
 
 
 @cache
-def tasks() -> Mapping[str, Task]:
+def tasks() -> Mapping[str, BenchTask]:
     """All tasks, by their id: the name of the file."""
     return {
-        path.stem: Task.model_validate(tomllib.loads(path.read_text("utf-8")))
+        path.stem: BenchTask.model_validate(tomllib.loads(path.read_text("utf-8")))
         for path in sorted((HERE / "tasks").glob("*.toml"))
     }
 
 
-def task_of(name: str) -> Task:
+def task_of(name: str) -> BenchTask:
     """A task by its id.
 
     Raises

@@ -34,7 +34,7 @@ from experiments.comparison.plan import (
 )
 from experiments.comparison.premises import premises
 from experiments.comparison.recorded import said_of_record
-from experiments.comparison.runs import Order, Ran, Runs
+from experiments.comparison.runs import ComparedRuns, PlannedRun, Ran
 from experiments.sweep.task import Scalar, canonical_json
 from simulator.errors import InputError
 from simulator.statistics import replications_needed
@@ -100,7 +100,7 @@ def compare(
     name = ", ".join(dict.fromkeys(str(one) for one in sources_of(source)))
     if wants_all(plan.policies) and store is not None and options.get("time_limit_s") is None:
         options["time_limit_s"] = LIMIT_S
-    return _compared(name, cells, plan, Runs(name, store, progress, **options))
+    return _compared(name, cells, plan, ComparedRuns(name, store, progress, **options))
 
 
 def compare_scenario(
@@ -114,10 +114,10 @@ def compare_scenario(
     """
     plan.check()
     cells = [cell_of({}, scenario, plan)]
-    return _compared(name, cells, plan, Runs(name, store, progress, **options))
+    return _compared(name, cells, plan, ComparedRuns(name, store, progress, **options))
 
 
-def _compared(name: str, cells: Sequence[Cell], plan: Plan, runs: Runs) -> Comparison:
+def _compared(name: str, cells: Sequence[Cell], plan: Plan, runs: ComparedRuns) -> Comparison:
     own = next((name_of(one) for one in plan.policies if one != ALL), "")
     with closing(runs):
         made, excluded = _made(cells, plan, runs)
@@ -146,7 +146,7 @@ def said_of_jobs(scenarios: Iterable[Scenario]) -> tuple[str, ...]:
 
 
 def on_same_draws(
-    scenarios: Mapping[str, Scenario], plan: Plan, runs: Runs, base: str
+    scenarios: Mapping[str, Scenario], plan: Plan, runs: ComparedRuns, base: str
 ) -> Comparison:
     """Scenarios on the same jobs and random numbers, each with its own policy, under their names.
 
@@ -205,17 +205,17 @@ def of_runs(
 
 
 OF_A_BOUND = ("view", "metric", "bound")
-Made = list[tuple[Order, Ran]]
+Made = list[tuple[PlannedRun, Ran]]
 
 
 def _made(
-    cells: Sequence[Cell], plan: Plan, runs: Runs
+    cells: Sequence[Cell], plan: Plan, runs: ComparedRuns
 ) -> tuple[Made, list[tuple[dict[str, Scalar], Excluded]]]:
     """All runs: first one of each policy; those that fail are left out, the others go on."""
     _expect_possible(plan, cells)
     excluded = [(cell.labels, out) for cell in cells for out in cell.field.excluded]
     first = [
-        Order(entrant, plan.seed_of(cell.scenario.seed, 0), cell.labels)
+        PlannedRun(entrant, plan.seed_of(cell.scenario.seed, 0), cell.labels)
         for cell in cells
         for entrant in cell.field.entrants
     ]
@@ -250,7 +250,7 @@ def _made(
     ], excluded  # fmt: skip
 
 
-def _more(cells: Sequence[Cell], alive: Made, plan: Plan) -> Iterator[Order]:
+def _more(cells: Sequence[Cell], alive: Made, plan: Plan) -> Iterator[PlannedRun]:
     """The other runs of the policies whose first one is finished: drawn traces, or seeds."""
     for cell in cells:
         own = [(order, ran) for order, ran in alive if order.setting is cell.labels]
@@ -264,7 +264,7 @@ def _more(cells: Sequence[Cell], alive: Made, plan: Plan) -> Iterator[Order]:
             ]
             for draw in range(1, count + 1):
                 for entrant in drawn:
-                    yield Order(entrant, cell.scenario.seed + draw - 1, cell.labels, draw)
+                    yield PlannedRun(entrant, cell.scenario.seed + draw - 1, cell.labels, draw)
         elif not cell.of_file:
             if plan.precision is not None:
                 count = min(SEEDS, plan.draws or MOST)
@@ -272,18 +272,22 @@ def _more(cells: Sequence[Cell], alive: Made, plan: Plan) -> Iterator[Order]:
             yield from _seeds(cell, entrants, range(1, count), plan)
 
 
-def _seeds(cell: Cell, entrants: Sequence[Entrant], numbers: range, plan: Plan) -> Iterator[Order]:
+def _seeds(
+    cell: Cell, entrants: Sequence[Entrant], numbers: range, plan: Plan
+) -> Iterator[PlannedRun]:
     for number in numbers:
         for entrant in entrants:
-            yield Order(entrant, plan.seed_of(cell.scenario.seed, number), cell.labels)
+            yield PlannedRun(entrant, plan.seed_of(cell.scenario.seed, number), cell.labels)
 
 
-def _until_precise(cells: Sequence[Cell], alive: Made, plan: Plan, runs: Runs, made: Made) -> None:
+def _until_precise(
+    cells: Sequence[Cell], alive: Made, plan: Plan, runs: ComparedRuns, made: Made
+) -> None:
     """More seeds of each setting until its intervals are narrow, all settings together."""
     assert plan.precision is not None
     most = plan.draws or MOST
     while True:
-        orders: list[Order] = []
+        orders: list[PlannedRun] = []
         for cell in cells:
             entrants = [order.entrant for order, _ in alive if order.setting is cell.labels]
             of_each = [

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from experiments.analysis.compatibility import Fit, fits, with_keys
+from experiments.analysis.compatibility import PolicyFit, fits, with_keys
 from experiments.config import KeyedError
 from experiments.scenario.options import labelled, parse_policy
 from simulator.errors import InputError
@@ -127,7 +127,7 @@ def name_of(policy: str | PolicyLike) -> str:
     return str(getattr(policy, "name", None) or getattr(policy, "__name__", type(policy).__name__))
 
 
-def view_of(fit: Fit) -> str:
+def view_of(fit: PolicyFit) -> str:
     """The view of a policy that runs."""
     return next((VIEWS[key] for key in fit.keys if key in VIEWS), GIVEN)
 

@@ -18,7 +18,7 @@ from simulator.statistics import RESAMPLES, Estimate, differences
 if TYPE_CHECKING:
     import pandas as pd
 
-    from experiments.comparison.runs import Order, Ran
+    from experiments.comparison.runs import PlannedRun, Ran
 
 Floats = npt.NDArray[np.float64]
 OF_A_RUN = ("policy", "view", "seed", "draw", "random")
@@ -37,7 +37,7 @@ def by_setting(
         yield dict(zip(settings, key, strict=True)), part
 
 
-def runs_table(made: Sequence[tuple[Order, Ran]]) -> pd.DataFrame:
+def runs_table(made: Sequence[tuple[PlannedRun, Ran]]) -> pd.DataFrame:
     """One row a finished run."""
     import pandas as pd
 

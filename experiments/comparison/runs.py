@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.comparison.entrants import Entrant
 from experiments.config import of_file, path_of
-from experiments.sweep.progress import Meter, State
+from experiments.sweep.progress import Meter, SweepState
 from experiments.sweep.sweepfile import RUN_SCENARIO
 from experiments.sweep.task import Scalar, Task
 from simulator.errors import InputError
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from experiments.sweep.store import Store
 
 SHOWN_AFTER_S = 5.0
-"""Progress of runs in this process is shown for what takes longer."""
+"""SweepState of runs in this process is shown for what takes longer."""
 
 Numbers = dict[str, float]
 Check = Callable[["Scenario", "DataFrame", Numbers], None]
 
 
 @dataclass(frozen=True)
-class Order:
+class PlannedRun:
     """A run to be made.
 
     Attributes
@@ -60,7 +60,7 @@ class Ran:
     is_random: bool = True
 
 
-class Runs:
+class ComparedRuns:
     """The runs of a comparison.
 
     Parameters
@@ -85,7 +85,7 @@ class Runs:
         self._start, self._ended, self._total = time.monotonic(), 0, 0
         self._meter: Meter | None = None
 
-    def all_of(self, orders: Sequence[Order]) -> list[Ran]:
+    def all_of(self, orders: Sequence[PlannedRun]) -> list[Ran]:
         """Each run, in their order. Objects decide in this process."""
         self._total += len(orders)
         stored = [o for o in orders if self._store is not None and o.entrant.agent is None]
@@ -100,7 +100,7 @@ class Runs:
         if self._meter is not None:
             self._meter.close(self._state())
 
-    def _by_store(self, orders: Sequence[Order]) -> list[Ran]:
+    def _by_store(self, orders: Sequence[PlannedRun]) -> list[Ran]:
         from experiments.sweep.export import message_of
         from experiments.sweep.runner import run_tasks
 
@@ -126,7 +126,7 @@ class Runs:
             ran.append(Ran(numbers, is_random=task.key not in same))
         return ran
 
-    def _here(self, order: Order) -> Ran:
+    def _here(self, order: PlannedRun) -> Ran:
         from experiments.scenario.run import has_fixed_jobs, run, summarise
         from simulator.statistics import watched
 
@@ -152,10 +152,10 @@ class Runs:
             self._meter = Meter(True)
             self._meter.open(self._state())
 
-    def _state(self) -> State:
+    def _state(self) -> SweepState:
         left = self._total - self._ended
         left_s = (time.monotonic() - self._start) / max(self._ended, 1) * left
-        return State(self._total, self._ended, min(left, 1), 0, self._ended, left_s)
+        return SweepState(self._total, self._ended, min(left, 1), 0, self._ended, left_s)
 
 
 def _numbers(summary: Mapping[str, Any]) -> Numbers:
@@ -166,7 +166,9 @@ def _numbers(summary: Mapping[str, Any]) -> Numbers:
     }
 
 
-def task_of(order: Order, configs: dict[int, dict[str, Any]], tables: Sequence[str] = ()) -> Task:
+def task_of(
+    order: PlannedRun, configs: dict[int, dict[str, Any]], tables: Sequence[str] = ()
+) -> Task:
     """The run as a task of a sweep that keeps these tables; ``configs`` keeps those of scenarios."""
     from experiments.scenario.run import has_fixed_jobs
     from experiments.scenario.schema import file_keys

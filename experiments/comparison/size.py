@@ -21,7 +21,7 @@ from experiments.comparison.estimating import is_of_file
 from experiments.comparison.metrics import Scale, metric_of
 from experiments.comparison.plan import Plan, cell_of
 from experiments.comparison.recorded import said_of_record
-from experiments.comparison.runs import Runs
+from experiments.comparison.runs import ComparedRuns
 from experiments.estimates import INTERVAL
 from simulator.arguments import MOST_GPUS, MOST_NODES
 from simulator.errors import InputError
@@ -295,7 +295,7 @@ def best_size(
     vary : a name of `VARIED`.
     draws : see `Plan`.
     today : nodes that the log's cluster has; None: not known. Its waits there are held against the recorded ones.
-    store, progress, options : see `Runs`.
+    store, progress, options : see `ComparedRuns`.
 
     Raises
     ------
@@ -312,7 +312,7 @@ def best_size(
     cell_of(
         {}, first, Plan(draws=draws), Field((), (), ())
     )  # refuses a number of draws before the first run
-    with closing(Runs(source, store, progress, **options)) as runs:
+    with closing(ComparedRuns(source, store, progress, **options)) as runs:
         search = _Search(at, target, share, vary, runs)
         answer = search.best(1, few, begin, most)
         if draws > 1:
@@ -355,7 +355,7 @@ def policies_that_meet(
     from experiments.scenario.build import build
 
     first = next(iter(scenarios.values()))
-    with closing(Runs(source, store, progress, **options)) as runs:
+    with closing(ComparedRuns(source, store, progress, **options)) as runs:
         found = on_same_draws(
             scenarios, Plan((), (target.metric,), draws, option="--target"), runs, ""
         )
@@ -373,7 +373,7 @@ class _Search:
     """The sizes that were tried, in steps of what is varied; a row is that of most draws."""
 
     def __init__(
-        self, at: Callable[[Number], Scenario], target: Target, share: float, vary: str, runs: Runs
+        self, at: Callable[[Number], Scenario], target: Target, share: float, vary: str, runs: ComparedRuns
     ) -> None:  # fmt: skip
         self._at, self._target, self._share, self._vary = at, target, share, vary
         self._runs = runs

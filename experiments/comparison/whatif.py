@@ -12,7 +12,7 @@ from experiments.comparison.metrics import metric_of
 from experiments.comparison.plan import Plan
 from experiments.comparison.premises import premises
 from experiments.comparison.recorded import said_of_record
-from experiments.comparison.runs import Runs
+from experiments.comparison.runs import ComparedRuns
 from experiments.estimates import INTERVAL
 from simulator.statistics import Estimate
 
@@ -100,7 +100,7 @@ def what_if(
     Parameters
     ----------
     draws : see `Plan`.
-    store, progress, options : see `Runs`.
+    store, progress, options : see `ComparedRuns`.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def what_if(
     """
     import pandas as pd
 
-    with closing(Runs(source, store, progress, **options)) as runs:
+    with closing(ComparedRuns(source, store, progress, **options)) as runs:
         found = on_same_draws({"base": base, "whatif": other}, Plan(draws=draws), runs, "base")
     rows = []
     for metric in found.metrics:

@@ -71,7 +71,7 @@ def draw_figure(
     figure = _named(experiment, wanted)
     folder = out or Path("out") / f"{paper.name}-{figure.name}"
     _expect_no_report(folder)
-    changes = [Change(setting) for setting in settings]
+    changes = [KeyChange(setting) for setting in settings]
     for change in changes:
         change.expect_known(tasks, paper.name)
 
@@ -92,7 +92,7 @@ def draw_figure(
 
 
 @dataclass
-class Change:
+class KeyChange:
     """``KEY=VALUE`` for the runs that have the key.
 
     Attributes
@@ -153,7 +153,7 @@ class _Made:
     """
 
     def __init__(
-        self, store: Store, tasks: Sequence[Task], changes: Sequence[Change], workers: int | None
+        self, store: Store, tasks: Sequence[Task], changes: Sequence[KeyChange], workers: int | None
     ) -> None:
         self._store, self._changes, self._workers = store, changes, workers
         # By identity: with a new value, runs of different settings may be one.

@@ -53,7 +53,7 @@ class _Kind(BaseModel):
     energy_per_hour: list[Price] | None = None
 
 
-class Machines(BaseModel):
+class MachinesFile(BaseModel):
     """Contents of machines.json (`experiments.scenario.output`); runs of earlier versions have fewer keys."""
 
     model_config = ConfigDict(extra="allow", strict=True)
@@ -210,7 +210,7 @@ def read_machines(folder: Path, num_jobs: int) -> dict[str, Any] | None:
     if not path.exists():
         return None
     found = read_run_json(path)
-    machines = validated(Machines, found, str(path))
+    machines = validated(MachinesFile, found, str(path))
     lengths = {
         "type_of": machines.num_nodes,
         "price_factor": machines.num_nodes,

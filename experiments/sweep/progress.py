@@ -95,7 +95,7 @@ def in_good_order(tasks: Iterable[Task]) -> list[Task]:
 
 
 @dataclass(frozen=True)
-class State:
+class SweepState:
     """State of a sweep to show. ``ended`` counts the runs of this session, ``done`` all of them."""
 
     total: int
@@ -107,7 +107,7 @@ class State:
 
 
 class Meter:
-    """Shows a ``State`` now and then; ``shown=False`` shows nothing.
+    """Shows a ``SweepState`` now and then; ``shown=False`` shows nothing.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class Meter:
         self._next = self._start + FIRST_LINE_S
         self._bar: Progress | None = None
 
-    def open(self, state: State) -> None:
+    def open(self, state: SweepState) -> None:
         """Show the first state."""
         if not self._shown:
             return
@@ -134,14 +134,14 @@ class Meter:
         else:
             self._line(state)
 
-    def update(self, state: State) -> None:
+    def update(self, state: SweepState) -> None:
         """Show a state, if it is time to."""
         every_s = REDRAW_EVERY_S if self._bar else LINE_EVERY_S
         if self._shown and time.monotonic() >= self._next:
             self._next = time.monotonic() + every_s
             self._draw(state) if self._bar else self._line(state)
 
-    def close(self, state: State) -> None:
+    def close(self, state: SweepState) -> None:
         """Show the last state."""
         if self._bar:
             self._draw(state)
@@ -149,7 +149,7 @@ class Meter:
         elif self._shown:
             self._line(state)
 
-    def _draw(self, state: State) -> None:
+    def _draw(self, state: SweepState) -> None:
         if self._bar:
             self._bar.update(
                 self._bar.task_ids[0],
@@ -157,11 +157,11 @@ class Meter:
                 text=self._text(state),
             )
 
-    def _line(self, state: State) -> None:
+    def _line(self, state: SweepState) -> None:
         elapsed = _clock(time.monotonic() - self._start)
         print(f"[{elapsed}] {self._text(state)}", file=self._stream, flush=True)
 
-    def _text(self, state: State) -> str:
+    def _text(self, state: SweepState) -> str:
         elapsed_s = max(time.monotonic() - self._start, 1e-3)
         parts = [
             f"{state.done} of {state.total} done",

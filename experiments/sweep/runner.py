@@ -18,10 +18,10 @@ from typing import Any
 
 from experiments.sweep.changes import SOURCES, changes, sources_of
 from experiments.sweep.executors import Pool, WorkerDied, open_pool
-from experiments.sweep.progress import Meter, Pace, State, in_good_order
+from experiments.sweep.progress import Meter, Pace, SweepState, in_good_order
 from experiments.sweep.store import NO_SPACE, Report, Store, StoreFull, StoreLost
 from experiments.sweep.task import Task, canonical_json
-from experiments.sweep.worker import MOST_LIMIT_S, Order, RunTimeout, execute
+from experiments.sweep.worker import MOST_LIMIT_S, RunTimeout, WorkerCall, execute
 from simulator.errors import InputError
 
 # How soon a signal and a full disk are noticed.
@@ -235,7 +235,7 @@ class _Sweep:
             batch = [self.pending.popleft()]
             if pool.remote and batch[0].key not in self._alone:
                 batch += self._companions(pool.slots)
-            orders = [Order(task.key, task.function, task.config_json) for task in batch]
+            orders = [WorkerCall(task.key, task.function, task.config_json) for task in batch]
             self._under_way[pool.executor.submit(execute, orders, *remote)] = batch
 
     def _companions(self, slots: int) -> list[Task]:
@@ -306,9 +306,9 @@ class _Sweep:
     def _in_flight(self) -> int:
         return sum(len(batch) for batch in self._under_way.values())
 
-    def _state(self, pool: Pool, pace: Pace) -> State:
+    def _state(self, pool: Pool, pace: Pace) -> SweepState:
         running = min(pool.slots, self._in_flight())
-        return State(
+        return SweepState(
             self.total, len(self.done), running, len(self.failed), self.ended, pace.left_s()
         )
 

@@ -54,7 +54,7 @@ class RunTimeout(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Order:
+class WorkerCall:
     """One task as it travels to a worker."""
 
     key: str
@@ -73,7 +73,7 @@ def prepare(modules: Sequence[str]) -> None:
 
 
 def execute(
-    orders: Sequence[Order],
+    orders: Sequence[WorkerCall],
     time_limit_s: float | None = None,
     code: Sequence[tuple[str, tuple[str, ...], str]] = (),
 ) -> list[Report]:
@@ -98,7 +98,7 @@ def execute(
     return [_execute(order, time_limit_s) for order in orders]
 
 
-def _execute(order: Order, time_limit_s: float | None) -> Report:
+def _execute(order: WorkerCall, time_limit_s: float | None) -> Report:
     from simulator.statistics import watched
 
     wall, cpu = time.perf_counter(), time.process_time()

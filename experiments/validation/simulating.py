@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from experiments.comparison.entrants import Entrant
-from experiments.comparison.runs import Order, task_of
+from experiments.comparison.runs import PlannedRun, task_of
 from experiments.validation.agreement import Side
 from simulator.model.cluster import FloatArray
 from simulator.model.recorded import Recorded
@@ -97,7 +97,7 @@ class Simulations:
         from experiments.sweep.runner import run_tasks
 
         configs: dict[int, dict[str, Any]] = {}
-        tasks = [task_of(Order(e, e.scenario.seed), configs, ("jobs",)) for e in entrants]
+        tasks = [task_of(PlannedRun(e, e.scenario.seed), configs, ("jobs",)) for e in entrants]
         # Those of former steps as well: the database holds one list of runs.
         self._planned |= {task.key: task for task in tasks}
         run_tasks([*self._planned.values()], self.store, **self.options)

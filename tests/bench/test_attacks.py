@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from experiments.bench import task
-from experiments.bench.check import Rules, check_schedule, rules_of
+from experiments.bench.check import TaskRules, check_schedule, rules_of
 from experiments.scenario.build import build
 from simulator import Cluster, NodeType, Workload
 from simulator.features.reconfiguration import Delays
@@ -42,7 +42,7 @@ def faults_in(name, rows):
 
 
 def faults(rows, jobs, machines, rules=None):
-    found = check_schedule(rows, jobs, machines, rules or Rules())
+    found = check_schedule(rows, jobs, machines, rules or TaskRules())
     return [str(fault) for fault in found.faults]
 
 
@@ -111,7 +111,7 @@ def test_llm_jobs_that_pay_for_nothing():
 
 
 DOWN = np.array([[0, 2000.0, 3000.0], [0, 9000.0, 9100.0]])
-AS_LLM = Rules(
+AS_LLM = TaskRules(
     Delays.of(300.0), 1800.0, 30.0, 300.0, least_gap_s=60.0, outages=lambda until_s: DOWN[DOWN[:, 1] <= until_s]
 )  # fmt: skip
 """Rules of llm-v1; node 0 goes down at 2000 s and is back at 3000 s, and again at 9000 s for 100 s."""
@@ -408,7 +408,7 @@ def test_rounds_that_are_not_kept(what):
 
 
 def test_the_end_of_a_job_is_no_decision_and_a_failure_is_none():
-    rules = Rules(least_gap_s=60.0, outages=lambda until_s: np.array([[0, 70.0, 80.0]]))
+    rules = TaskRules(least_gap_s=60.0, outages=lambda until_s: np.array([[0, 70.0, 80.0]]))
     jobs = fixed([0, 0, 0], [65, 100, 5])
     # j0 ends at 65, j1 fails with its node at 70 and begins anew, j2 starts 60 s after the first decision.
     rows = [("j0", 1, 1, 0, 65), ("j1", 0, 1, 0, 70), ("j1", 1, 1, 120, 220), ("j2", 1, 1, 60, 65)]
@@ -422,7 +422,7 @@ def test_the_end_of_a_job_is_no_decision_and_a_failure_is_none():
     ]
 
 
-LAST_FINISHER = Rules(tells="rounds", round_s=120.0)
+LAST_FINISHER = TaskRules(tells="rounds", round_s=120.0)
 KEPT = [
     ("j0", 0, 1, 0, 120),
     ("j1", 0, 1, 120, 240),

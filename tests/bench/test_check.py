@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from experiments.bench.check import Rules, check_schedule
+from experiments.bench.check import TaskRules, check_schedule
 from simulator import Cluster, FixedDuration, NodeType, Workload
 from simulator.features.reconfiguration import Delays
 from tests.errors import input_error
@@ -178,7 +178,7 @@ def test_another_type_than_the_node_has():
 
 def test_starts_that_take_time_where_the_task_says_so():
     """``b`` is resumed once: with 10 s for that it ends at 80, and neither before nor after."""
-    rules = Rules(delays=Delays(resume_s=10.0))
+    rules = TaskRules(delays=Delays(resume_s=10.0))
     found = {
         end_s: [str(f) for f in check_schedule(table([(2, "end_s", end_s)]), JOBS, MACHINES, rules).faults]
         for end_s in (70.0, 79.9, 80.0, 80.1)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from experiments.bench import task
-from experiments.bench.check import Rules, check_schedule, rules_of
+from experiments.bench.check import TaskRules, check_schedule, rules_of
 from experiments.bench.check.rules import outages_of
 from experiments.scenario.build import build
 from experiments.scenario.schema import Scenario
@@ -24,14 +24,14 @@ def ends(end_s, jobs, rules, gpus=1, start_s=0.0):
 
 def test_an_end_that_is_noticed_late():
     """At whole seconds, say: less than a second of GPUs without work is right, more is not."""
-    rules, jobs = Rules(late_s=1.0), fixed([0], [9.3])
+    rules, jobs = TaskRules(late_s=1.0), fixed([0], [9.3])
     assert ends(10.0, jobs, rules) == []
     assert ends(10.4, jobs, rules) == ["job j0: holds GPUs for 111.827957% of its work"]
 
 
 def test_a_delay_that_grows_with_the_gpus():
     """5 s, and 10 s for each of two doublings."""
-    rules = Rules(delays=Delays(first_s=5.0, doubling_s=10.0))
+    rules = TaskRules(delays=Delays(first_s=5.0, doubling_s=10.0))
     jobs = fixed([0], [100.0], [4])
     assert ends(125.0, jobs, rules, gpus=4) == []
     assert ends(115.0, jobs, rules, gpus=4) == ["job j0: does 90.000000% of its work"]
@@ -40,10 +40,10 @@ def test_a_delay_that_grows_with_the_gpus():
 def test_work_that_is_saved_all_the_time():
     """Interval 0: after the failure at 40 s, 60 s are left."""
     down = np.array([[0, 40.0, 50.0]])
-    rules = Rules(interval_s=0.0, outages=lambda until_s: down)
+    rules = TaskRules(interval_s=0.0, outages=lambda until_s: down)
     rows = table(("j0", 0, 1, 0, 40), ("j0", 0, 1, 50, 110))
     assert faults(rows, fixed([0], [100.0]), nodes(4), rules) == []
-    lost = Rules(outages=lambda until_s: down)
+    lost = TaskRules(outages=lambda until_s: down)
     assert faults(rows, fixed([0], [100.0]), nodes(4), lost) == [
         "job j0: does 60.000000% of its work"
     ]
@@ -79,35 +79,35 @@ MACHINES = {"kind": "nodes", "num_nodes": 2, "gpus_per_node": 4}
 @pytest.mark.parametrize(
     ("more", "expected", "unchecked"),
     [
-        ({}, Rules(), ()),
-        ({"decisions": {"round_s": 60, "finish_at_round": True}}, Rules(late_s=60.0, round_s=60.0), ()),
-        ({"decisions": {"least_gap_s": 7}}, Rules(least_gap_s=7.0), ()),
+        ({}, TaskRules(), ()),
+        ({"decisions": {"round_s": 60, "finish_at_round": True}}, TaskRules(late_s=60.0, round_s=60.0), ()),
+        ({"decisions": {"least_gap_s": 7}}, TaskRules(least_gap_s=7.0), ()),
         (
             {"reconfiguration_s": 9, "checkpoints": {"interval_s": 50, "cost_s": 2, "restart_s": 3}},
-            Rules(delays=Delays.of(9), interval_s=50.0, cost_s=2.0, restart_s=3.0),
+            TaskRules(delays=Delays.of(9), interval_s=50.0, cost_s=2.0, restart_s=3.0),
             (),
         ),
         (
             {"failures": {"job_time_to_failure": "exponential:1e9"}, "checkpoints": {"interval_s": "daly", "cost_s": 1}},
-            Rules(cost_s=1.0),
+            TaskRules(cost_s=1.0),
             ("checkpoints are not checked here", "failures of jobs by themselves are not checked here"),
         ),
         (
             {"server": {"service": "exponential:4"}, "cluster": MACHINES | {"num_controllers": 2}},
-            Rules(),
+            TaskRules(),
             ("which controller has which nodes and jobs is not checked here", "the time that decisions take is not checked here"),
         ),
         (
             {"decisions": {"round_s": 60, "round_ends": "last-finisher"}},
-            Rules(),
+            TaskRules(),
             ("rounds that end with their last job are not checked here",),
         ),
         (
             {"maintenance": {"every_s": 1000, "duration_s": 10, "notice_s": 60}},
-            Rules(),
+            TaskRules(),
             ("notice of outages is not checked here",),
         ),
-        ({"predictions": {"noise": 0.1}}, Rules(), ("[predictions] is not checked here",)),
+        ({"predictions": {"noise": 0.1}}, TaskRules(), ("[predictions] is not checked here",)),
     ],
 )  # fmt: skip
 def test_rules_of_a_scenario(more, expected, unchecked):

@@ -186,7 +186,7 @@ def test_another_rule_is_told():
 def small(monkeypatch):
     """The task philly-v1 with 40 jobs, two seeds and three policies, frozen by nobody."""
     own = task.task_of("philly-v1")
-    size = task.Size(set=["workload.num_jobs=40"], seeds=2)
+    size = task.TaskSize(set=["workload.num_jobs=40"], seeds=2)
     fewer = own.model_copy(
         update={"policies": ["fifo-strict", "srpt", "sjf"], "sizes": {"s": size}}
     )

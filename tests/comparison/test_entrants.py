@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments.analysis.compatibility import Fit
+from experiments.analysis.compatibility import PolicyFit
 from experiments.comparison import entrants as module
 from experiments.comparison.entrants import (
     GIVEN,
@@ -54,14 +54,14 @@ def test_whether_all_are_asked_for():
 
 def test_views_and_keys_for_all():
     plain, elastic = (
-        Fit("a", "runs", ""),
-        Fit("b", "with keys", "", None, {"due": "due = 1", "speedup": "speedup = 2"}),
+        PolicyFit("a", "runs", ""),
+        PolicyFit("b", "with keys", "", None, {"due": "due = 1", "speedup": "speedup = 2"}),
     )
     assert (view_of(plain), view_of(elastic)) == (GIVEN, "elastic")
-    assert [view_of(Fit("a", "with keys", "", None, {key: ""})) for key in VIEWS] == [
+    assert [view_of(PolicyFit("a", "with keys", "", None, {key: ""})) for key in VIEWS] == [
         "elastic", "fixed demand", "shares of a pool",
     ]  # fmt: skip
-    other = Fit("c", "with keys", "", None, {"weights": "w", "due": "due = 3", "demand": "d"})
+    other = PolicyFit("c", "with keys", "", None, {"weights": "w", "due": "due = 3", "demand": "d"})
     assert _for_all([plain, elastic, other]) == ("due = 1", "w")
     assert _for_all([plain]) == ()
 
@@ -133,7 +133,9 @@ def few(monkeypatch):
     def fits(scenario, names):
         asked.append([*names])
         return [
-            Fit(n, "makes no sense", f"no {n}") if n == "srpt" else Fit(n, "runs", "", scenario)
+            PolicyFit(n, "makes no sense", f"no {n}")
+            if n == "srpt"
+            else PolicyFit(n, "runs", "", scenario)
             for n in dict.fromkeys(names)
         ]
 

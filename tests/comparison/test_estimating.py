@@ -26,7 +26,7 @@ from experiments.comparison.estimating import (
     same,
     values_of,
 )
-from experiments.comparison.runs import Order, Ran
+from experiments.comparison.runs import PlannedRun, Ran
 from simulator.statistics import Estimate
 from tests.comparison.made import drawn, runs_of
 
@@ -82,9 +82,9 @@ def test_the_rows_of_each_setting():
 
 def test_a_row_a_finished_run():
     made = [
-        (Order(Entrant("a", "elastic", None), 3, {"nodes": 2}, 1), Ran({JCT: 5.0}, is_random=False)),
-        (Order(Entrant("b", "as given", None), 3, {"nodes": 2}), Ran({}, "failed")),
-        (Order(Entrant("c", "as given", None), 4, {"nodes": 2}), Ran({JCT: 6.0})),
+        (PlannedRun(Entrant("a", "elastic", None), 3, {"nodes": 2}, 1), Ran({JCT: 5.0}, is_random=False)),
+        (PlannedRun(Entrant("b", "as given", None), 3, {"nodes": 2}), Ran({}, "failed")),
+        (PlannedRun(Entrant("c", "as given", None), 4, {"nodes": 2}), Ran({JCT: 6.0})),
     ]  # fmt: skip
     assert runs_table(made).to_dict("records") == [
         {"nodes": 2, "policy": "a", "view": "elastic", "seed": 3, "draw": 1, "random": False, JCT: 5.0},

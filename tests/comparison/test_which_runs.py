@@ -28,7 +28,7 @@ from experiments.comparison.comparing import (
 from experiments.comparison.entrants import GIVEN, Entrant, Excluded, Field
 from experiments.comparison.metrics import DEFAULTS, may_have
 from experiments.comparison.plan import MOST, Cell, Plan
-from experiments.comparison.runs import Order, Ran
+from experiments.comparison.runs import PlannedRun, Ran
 from experiments.scenario import build as building
 from simulator.features.admission.control import Admission
 from tests.comparison.made import runs_of
@@ -226,9 +226,9 @@ def test_a_metric_that_is_in_no_run():
     many = {f"x{k}": 0.0 for k in range(50)}
     one, two = cell("a", "b", nodes=1), cell("a", nodes=2)
     made = [
-        (Order(one.field.entrants[0], 3, one.labels), Ran({JCT: 1.0, **many})),
-        (Order(one.field.entrants[1], 3, one.labels), Ran({"rounds": 1.0})),
-        (Order(two.field.entrants[0], 3, two.labels), Ran({JCT: 1.0, **many})),
+        (PlannedRun(one.field.entrants[0], 3, one.labels), Ran({JCT: 1.0, **many})),
+        (PlannedRun(one.field.entrants[1], 3, one.labels), Ran({"rounds": 1.0})),
+        (PlannedRun(two.field.entrants[0], 3, two.labels), Ran({JCT: 1.0, **many})),
     ]
     _check_metrics(Plan(metrics=[JCT, "rounds"]), [one], made)
     with input_error("--target: got 'mean_jct', did you mean 'mean_jct_s'"):
@@ -291,7 +291,7 @@ def test_at_most_a_thousand_runs():
 
 
 def ran(policy: str, values, metric: str = JCT, **labels) -> list:
-    return [(Order(Entrant(policy, GIVEN, None), k, labels), Ran({metric: v})) for k, v in enumerate(values)]  # fmt: skip
+    return [(PlannedRun(Entrant(policy, GIVEN, None), k, labels), Ran({metric: v})) for k, v in enumerate(values)]  # fmt: skip
 
 
 def test_runs_that_are_needed():
@@ -334,7 +334,7 @@ def noted(cells, made, metrics=("makespan_s",), **plan) -> list[str]:
 
 def runs_in(own: Cell, numbers: dict, is_random: bool = True, count: int = 1) -> list:
     return [
-        (Order(entrant, k, own.labels), Ran({"jobs": 100.0, **numbers}, is_random=is_random))
+        (PlannedRun(entrant, k, own.labels), Ran({"jobs": 100.0, **numbers}, is_random=is_random))
         for k in range(count)
         for entrant in own.field.entrants
     ]  # fmt: skip
@@ -361,7 +361,7 @@ def test_a_cap_is_told():
 
     def runs(*values: float) -> list:
         return [
-            (Order(own.field.entrants[0], k, own.labels), Ran({JCT: v, "jobs": 99.0})) for k, v in enumerate(values)
+            (PlannedRun(own.field.entrants[0], k, own.labels), Ran({JCT: v, "jobs": 99.0})) for k, v in enumerate(values)
         ]  # fmt: skip
 
     wide = runs(*[9.0, 11.0] * 6)
@@ -429,7 +429,7 @@ def built(monkeypatch):
 
 
 def of_cell(own: Cell, *seeds: int, draw: int = 0) -> list:
-    return [(Order(e, seed, own.labels, draw), Ran({JCT: 1.0})) for seed in seeds for e in own.field.entrants]  # fmt: skip
+    return [(PlannedRun(e, seed, own.labels, draw), Ran({JCT: 1.0})) for seed in seeds for e in own.field.entrants]  # fmt: skip
 
 
 def worded(seed: int = 3, told=(), currency="USD", **more) -> SimpleNamespace:
@@ -531,7 +531,7 @@ def test_a_scenario_by_a_plan(built, monkeypatch):
         comparing, "cell_of",
         lambda labels, first, plan: Cell(labels, first, Field((Entrant("a", GIVEN, first),), (), ()), False, 0),
     )  # fmt: skip
-    monkeypatch.setattr(comparing, "Runs", lambda *given, **more: seen.append((given, more)) or Made())  # fmt: skip
+    monkeypatch.setattr(comparing, "ComparedRuns", lambda *given, **more: seen.append((given, more)) or Made())  # fmt: skip
     found = compare_scenario("name", own, Plan(draws=2), store="kept", progress=True, workers=3)
     assert (found.source, found.settings, len(found.runs)) == ("name", (), 2)
     assert seen == [(("name", "kept", True), {"workers": 3})]

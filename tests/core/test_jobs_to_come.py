@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.bench.future import Recorded, depends_on
+from experiments.bench.future import RecordedPolicy, depends_on
 from experiments.scenario.options import parse_policy
 from policies import composed_names, make_policy, policy_names
 from policies.registry.making import requirements_of
@@ -162,7 +162,7 @@ def difference(name: str, elastic: bool) -> str:
     own = columns_of(np.random.default_rng(7), 200.0, parts, COUNT)
     policy = make_policy(key, **OPTIONS.get(name, {}), **options)
 
-    def simulated(jobs: Workload, recorded: Recorded) -> Result:
+    def simulated(jobs: Workload, recorded: RecordedPolicy) -> Result:
         found = run(jobs, cluster, recorded, seed=1, round_s=60.0 if "+" in name else None)
         assert len(recorded.decisions) >= COUNT / 2
         return found

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from experiments.papers import one_figure, registry
-from experiments.papers.one_figure import Change, draw_figure
+from experiments.papers.one_figure import KeyChange, draw_figure
 from experiments.report import contents
 from experiments.report.experiment import Drawn, Experiment
 from experiments.report.site import PAGE
@@ -192,6 +192,6 @@ def test_the_options_of_the_command():
 
 def test_a_change_of_a_run_without_the_key():
     task = Task("fake:run", {"n": 1})
-    assert Change("m=2").of(task) is task
-    other = Change("n = [2, 3]").of(task)
+    assert KeyChange("m=2").of(task) is task
+    other = KeyChange("n = [2, 3]").of(task)
     assert (other.config, other.columns()) == ({"n": [2, 3]}, {"n": 1})

@@ -14,7 +14,7 @@ import pytest
 
 from experiments.sweep import executors, progress, runner
 from experiments.sweep.export import message_of
-from experiments.sweep.progress import Meter, Pace, State, in_good_order
+from experiments.sweep.progress import Meter, Pace, SweepState, in_good_order
 from experiments.sweep.results import Results
 from experiments.sweep.store import Report, Store
 from experiments.sweep.task import Task
@@ -317,11 +317,11 @@ def test_without_a_terminal_lines_first_early_each_minute_and_last(monkeypatch):
     monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
     stream = io.StringIO()
     meter = Meter(True, stream)
-    meter.open(State(200, 20, 0, 0, 0, None))
+    meter.open(SweepState(200, 20, 0, 0, 0, None))
     for second in range(1, 131):
         clock[0] = float(second)
-        meter.update(State(200, 20 + second, 2, 1, second + 1, 200.0 - second))
-    meter.close(State(200, 199, 0, 1, 180, 0.0))
+        meter.update(SweepState(200, 20 + second, 2, 1, second + 1, 200.0 - second))
+    meter.close(SweepState(200, 199, 0, 1, 180, 0.0))
     assert stream.getvalue().splitlines() == [
         "[0:00:00] 20 of 200 done, 0 running, 0 failed",
         "[0:00:08] 28 of 200 done, 2 running, 1 failed, 1.12 runs/s, 0:03:12 left",
@@ -338,16 +338,16 @@ def test_on_a_terminal_a_bar():
 
     stream = Terminal()
     meter = Meter(True, stream)
-    meter.open(State(4, 0, 2, 0, 0, None))
+    meter.open(SweepState(4, 0, 2, 0, 0, None))
     time.sleep(0.3)
-    meter.update(State(4, 2, 2, 0, 2, 5.0))
-    meter.close(State(4, 4, 0, 0, 4, 0.0))
+    meter.update(SweepState(4, 2, 2, 0, 2, 5.0))
+    meter.close(SweepState(4, 4, 0, 0, 4, 0.0))
     assert "4 of 4 done" in stream.getvalue()
 
 
 def test_nothing_is_shown_where_nothing_is_wanted():
     stream = io.StringIO()
     meter = Meter(False, stream)
-    meter.open(State(1, 0, 0, 0, 0, None))
-    meter.close(State(1, 1, 0, 0, 1, 0.0))
+    meter.open(SweepState(1, 0, 0, 0, 0, None))
+    meter.close(SweepState(1, 1, 0, 0, 1, 0.0))
     assert stream.getvalue() == ""

@@ -6,7 +6,7 @@ single rows), `changes` (rows as changes of what jobs hold), `capacity`, `demand
 """
 
 from experiments.bench.check.checking import check_schedule
-from experiments.bench.check.rules import Rules, rules_of
+from experiments.bench.check.rules import TaskRules, rules_of
 from experiments.bench.check.verdict import Checked, Fault
 
-__all__ = ["Checked", "Fault", "Rules", "check_schedule", "rules_of"]
+__all__ = ["Checked", "Fault", "TaskRules", "check_schedule", "rules_of"]

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from experiments.bench.check.changes import Changes, levels, numbers_of
+from experiments.bench.check.changes import HeldChanges, levels, numbers_of
 from experiments.bench.check.rows import RESOURCES
 from experiments.bench.check.verdict import AMOUNT, Fault, told
 from simulator.model.cluster import Cluster
 
 
-def capacity_faults(changes: Changes, cluster: Cluster) -> Iterator[Fault]:
+def capacity_faults(changes: HeldChanges, cluster: Cluster) -> Iterator[Fault]:
     """At each instant, of each node: its GPUs, CPUs and memory; of each GPU that is named, the parts of it."""
     (node, kind), at_s, used = levels([changes.node, changes.kind], changes.at_s, changes.amounts)
     types = cluster.node_types
@@ -37,7 +37,7 @@ def capacity_faults(changes: Changes, cluster: Cluster) -> Iterator[Fault]:
     yield from _shared(changes)
 
 
-def _shared(changes: Changes) -> Iterator[Fault]:
+def _shared(changes: HeldChanges) -> Iterator[Fault]:
     """Parts of one GPU that are more than the GPU."""
     each = np.array([len(ids) for ids in changes.gpu_ids])[changes.gpus_code]
     row = np.repeat(np.arange(len(each)), each)

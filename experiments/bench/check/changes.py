@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.bench.check.reading import Shares
+from experiments.bench.check.reading import HeldShares
 from experiments.bench.check.verdict import slack_s
 from simulator.model.cluster import FloatArray, IntArray
 
@@ -34,7 +34,7 @@ def instants(times_s: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Changes:
+class HeldChanges:
     """``C`` changes, in order of job, node, type, GPUs and time.
 
     Attributes
@@ -59,7 +59,7 @@ class Changes:
         return self.amounts[:, :1]
 
 
-def changes_of(shares: Shares) -> Changes:
+def changes_of(shares: HeldShares) -> HeldChanges:
     """Changes of what each job holds of each node; none where a row follows another one of the same share."""
     codes = {ids: code for code, ids in enumerate(dict.fromkeys(shares.gpu_ids))}
     code = np.array([codes[ids] for ids in shares.gpu_ids], dtype=np.int64)
@@ -69,7 +69,7 @@ def changes_of(shares: Shares) -> Changes:
     keys, sums = grouped([*columns, at_s], amounts)
     kept = (np.abs(sums) > NONE).any(axis=1)
     job, node, kind, code, at_s = (key[kept] for key in keys)
-    return Changes(job, node, kind, code, at_s, sums[kept], list(codes))
+    return HeldChanges(job, node, kind, code, at_s, sums[kept], list(codes))
 
 
 def grouped(keys: Sequence[Any], values: FloatArray) -> tuple[list[Any], FloatArray]:

@@ -17,7 +17,7 @@ from experiments.bench.check.outages import outage_faults, stopped_by
 from experiments.bench.check.reading import read_shares
 from experiments.bench.check.rounds import round_faults
 from experiments.bench.check.rows import row_faults
-from experiments.bench.check.rules import Rules
+from experiments.bench.check.rules import TaskRules
 from experiments.bench.check.stretches import Stretches, rates_of, stretches_of
 from experiments.bench.check.verdict import Checked
 from experiments.bench.check.work import work_faults
@@ -27,14 +27,14 @@ from simulator.model.workload import Workload
 if TYPE_CHECKING:
     import pandas as pd
 
-EVERYTHING = Rules()
+EVERYTHING = TaskRules()
 
 
 def check_schedule(
     schedule: Path | pd.DataFrame,
     workload: Workload,
     cluster: Cluster,
-    rules: Rules = EVERYTHING,
+    rules: TaskRules = EVERYTHING,
     *,
     claimed: Mapping[str, Any] | None = None,
 ) -> Checked:
@@ -76,7 +76,7 @@ def check_schedule(
     return Checked(tuple(faults), metrics, rules.unchecked)
 
 
-def _rates(stretches: Stretches, workload: Workload, rules: Rules) -> FloatArray:
+def _rates(stretches: Stretches, workload: Workload, rules: TaskRules) -> FloatArray:
     """``(S,)`` the rate of each stretch; where rows do not tell the work, 1 where the job may run so, else 0."""
     if rules.tells == "work":
         return rates_of(stretches, workload)

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from experiments.bench.check.changes import NONE, Changes, levels
-from experiments.bench.check.rules import Rules
+from experiments.bench.check.changes import NONE, HeldChanges, levels
+from experiments.bench.check.rules import TaskRules
 from experiments.bench.check.verdict import SECOND, SHARE, Fault, short, slack_s, told
 from simulator.model.workload import Workload
 
 
 def decision_faults(
-    changes: Changes, failed: set[tuple[int, float]], workload: Workload, rules: Rules
+    changes: HeldChanges, failed: set[tuple[int, float]], workload: Workload, rules: TaskRules
 ) -> Iterator[Fault]:
     """Decisions off the rounds, or too soon after one another.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from experiments.bench.check.changes import NONE, Changes, levels
+from experiments.bench.check.changes import NONE, HeldChanges, levels
 from experiments.bench.check.stretches import Stretches
 from experiments.bench.check.verdict import AMOUNT, Fault, short, told
 from simulator.model.cluster import Cluster, FloatArray
@@ -16,7 +16,7 @@ from simulator.model.workload import ELASTIC, Workload
 
 
 def demand_faults(
-    changes: Changes,
+    changes: HeldChanges,
     stretches: Stretches,
     rates: FloatArray,
     workload: Workload,
@@ -88,7 +88,7 @@ def _nodes_asked(workload: Workload) -> np.ndarray:
     return np.maximum(workload.num_nodes, int(on_one))
 
 
-def _unequal(changes: Changes, workload: Workload) -> Iterator[Fault]:
+def _unequal(changes: HeldChanges, workload: Workload) -> Iterator[Fault]:
     """Jobs that ask for a number of nodes, and do not have as many GPUs on each."""
     if not workload.num_nodes.any():
         return

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.bench.check.changes import Changes, levels
+from experiments.bench.check.changes import HeldChanges, levels
 from experiments.bench.check.stretches import Stretches
 from experiments.bench.check.verdict import Fault, short, slack_s
 from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray
@@ -20,7 +20,7 @@ EXACT = 1e-6
 
 
 def metrics_of(
-    changes: Changes, stretches: Stretches, workload: Workload, cluster: Cluster
+    changes: HeldChanges, stretches: Stretches, workload: Workload, cluster: Cluster
 ) -> dict[str, float]:
     """Metrics of a schedule that serves every job; names, units and definitions of ``summary.json``."""
     begin = np.searchsorted(stretches.job, np.arange(len(workload)))
@@ -46,7 +46,7 @@ def metrics_of(
     return found | _against_alone(first_s, end_s, workload, cluster)
 
 
-def _leased(changes: Changes, cluster: Cluster) -> float:
+def _leased(changes: HeldChanges, cluster: Cluster) -> float:
     """Leasing and energy of nodes for as long as jobs are on them."""
     (node, kind), at_s, used = levels([changes.node, changes.kind], changes.at_s, changes.gpus)
     cost = 0.0

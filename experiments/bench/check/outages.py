@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from experiments.bench.check.changes import NONE, Changes, levels
+from experiments.bench.check.changes import NONE, HeldChanges, levels
 from experiments.bench.check.verdict import Fault, slack_s, told
 from simulator.model.cluster import FloatArray
 
 
-def outage_faults(changes: Changes, outages: FloatArray) -> Iterator[Fault]:
+def outage_faults(changes: HeldChanges, outages: FloatArray) -> Iterator[Fault]:
     """GPUs of a node that are held while it is down."""
     (node,), at_s, held = levels([changes.node], changes.at_s, changes.gpus)
     in_use = held[:, 0] > NONE
@@ -34,7 +34,7 @@ def outage_faults(changes: Changes, outages: FloatArray) -> Iterator[Fault]:
     )
 
 
-def stopped_by(changes: Changes, outages: FloatArray) -> set[tuple[int, float]]:
+def stopped_by(changes: HeldChanges, outages: FloatArray) -> set[tuple[int, float]]:
     """Jobs, and times, at which a job gave back GPUs of a node that went down then."""
     by_node: dict[int, list[float]] = {}
     for number, down_s, _ in outages.tolist():

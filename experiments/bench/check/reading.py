@@ -34,7 +34,7 @@ _NUMBERS = re.compile(r"\d{1,6}( \d{1,6})*", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Shares:
+class HeldShares:
     """``R`` rows: each a share of a node that a job held from a time to another.
 
     Attributes
@@ -86,7 +86,7 @@ def columns_for(workload: Workload, cluster: Cluster) -> tuple[InputColumn, ...]
     )  # fmt: skip
 
 
-def read_shares(source: Path | pd.DataFrame, workload: Workload, cluster: Cluster) -> Shares:
+def read_shares(source: Path | pd.DataFrame, workload: Workload, cluster: Cluster) -> HeldShares:
     """The rows of a CSV file (also .gz) or of a table.
 
     Raises
@@ -112,7 +112,7 @@ def read_shares(source: Path | pd.DataFrame, workload: Workload, cluster: Cluste
         name: table.numbers(name) if name in cluster.limited_resources else np.zeros(len(table))
         for name in ("cpus", "memory_gb")
     }
-    return Shares(
+    return HeldShares(
         _indices(names, workload.job_id), node, _kinds(node, type_names, cluster), table.numbers("gpus"),
         amounts["cpus"], amounts["memory_gb"], table.numbers("start_s"), table.numbers("end_s"),
         _gpu_ids(table), table.row, table.lines, names, type_names,

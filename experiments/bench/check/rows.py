@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from experiments.bench.check.reading import UNKNOWN, Shares
+from experiments.bench.check.reading import UNKNOWN, HeldShares
 from experiments.bench.check.verdict import AMOUNT, Fault, is_before, short, told
 from simulator.model.cluster import Cluster
 from simulator.model.fractional import shares_gpus
@@ -18,7 +18,7 @@ from simulator.model.workload import Workload
 RESOURCES = ("gpus", "cpus", "memory_gb")
 
 
-def row_faults(shares: Shares, workload: Workload, cluster: Cluster) -> Iterator[Fault]:
+def row_faults(shares: HeldShares, workload: Workload, cluster: Cluster) -> Iterator[Fault]:
     """Faults of rows; where there is one of names, the others are not looked for."""
     found = list(_of_names(shares, cluster))
     yield from found
@@ -28,11 +28,11 @@ def row_faults(shares: Shares, workload: Workload, cluster: Cluster) -> Iterator
         yield from _of_gpus(shares, workload, cluster)
 
 
-def _line(shares: Shares, at: int, what: str) -> tuple[str, str]:
+def _line(shares: HeldShares, at: int, what: str) -> tuple[str, str]:
     return f"{shares.row} {shares.line[at]}", f"job {short(shares.name[at])}: {what}"
 
 
-def _of_names(shares: Shares, cluster: Cluster) -> Iterator[Fault]:
+def _of_names(shares: HeldShares, cluster: Cluster) -> Iterator[Fault]:
     """Jobs, nodes and node types that the task does not have."""
     yield from told(
         shares.job == UNKNOWN, lambda at: _line(shares, at, "is none of the task's jobs")
@@ -66,7 +66,7 @@ def _of_names(shares: Shares, cluster: Cluster) -> Iterator[Fault]:
     )
 
 
-def _of_times(shares: Shares, workload: Workload) -> Iterator[Fault]:
+def _of_times(shares: HeldShares, workload: Workload) -> Iterator[Fault]:
     submit_s = workload.submit_s[shares.job]
     yield from told(
         is_before(shares.start_s, submit_s),
@@ -78,7 +78,7 @@ def _of_times(shares: Shares, workload: Workload) -> Iterator[Fault]:
     )
 
 
-def _of_amounts(shares: Shares, workload: Workload, cluster: Cluster) -> Iterator[Fault]:
+def _of_amounts(shares: HeldShares, workload: Workload, cluster: Cluster) -> Iterator[Fault]:
     """More than the node has, on a type of GPU that will not do, or too little for a known speed."""
     for name in RESOURCES:
         held = getattr(shares, name)
@@ -104,7 +104,7 @@ def _of_amounts(shares: Shares, workload: Workload, cluster: Cluster) -> Iterato
         yield from _below_the_measured(shares, workload.performance)
 
 
-def _below_the_measured(shares: Shares, speeds: Sensitivity) -> Iterator[Fault]:
+def _below_the_measured(shares: HeldShares, speeds: Sensitivity) -> Iterator[Fault]:
     """Fewer CPUs or GB for a GPU than any that a speed was measured with: a model would go on with that speed."""
     pairs = np.column_stack([shares.job, shares.kind])
     unique, row_of = np.unique(pairs, axis=0, return_inverse=True)
@@ -122,7 +122,7 @@ def _below_the_measured(shares: Shares, speeds: Sensitivity) -> Iterator[Fault]:
         )
 
 
-def _of_gpus(shares: Shares, workload: Workload, cluster: Cluster) -> Iterator[Fault]:
+def _of_gpus(shares: HeldShares, workload: Workload, cluster: Cluster) -> Iterator[Fault]:
     """Parts of GPUs where jobs share none, and GPUs that are not named, or wrongly."""
     is_whole = np.abs(shares.gpus - np.round(shares.gpus)) < PART_OF_A_GPU
     if not shares_gpus(workload):

@@ -36,7 +36,7 @@ def _none(until_s: float) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Rules:
+class TaskRules:
     """Rules beside jobs and machines.
 
     Attributes
@@ -70,7 +70,7 @@ class Rules:
     is_exact: bool = True
 
 
-def rules_of(scenario: Scenario, workload: Workload, cluster: Cluster) -> Rules:
+def rules_of(scenario: Scenario, workload: Workload, cluster: Cluster) -> TaskRules:
     """The rules of a scenario for these jobs and machines, which are its own."""
     decisions, unit_s = scenario.decisions, workload.performance.time_unit_s
     failures = failures_of(Scene(workload, cluster, scenario.streams, scenario.features))
@@ -78,7 +78,7 @@ def rules_of(scenario: Scenario, workload: Workload, cluster: Cluster) -> Rules:
     interval_s, cost_s = saving.plan("", math.inf)
     tells = _tells(scenario, workload)
     others = list(_others(scenario, cluster, failures, tells))
-    return Rules(
+    return TaskRules(
         delays=Delays.of(scenario.reconfiguration_s),
         interval_s=interval_s,
         cost_s=cost_s,

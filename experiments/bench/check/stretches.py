@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from experiments.bench.check.changes import NONE, Changes, levels, numbers_of
+from experiments.bench.check.changes import NONE, HeldChanges, levels, numbers_of
 from simulator.model.cluster import Cluster, FloatArray, IntArray
 from simulator.model.workload import Workload
 
@@ -42,7 +42,7 @@ class Stretches:
         return [slice(first, last) for first, last in pairwise(ends)]
 
 
-def stretches_of(changes: Changes, cluster: Cluster) -> Stretches:
+def stretches_of(changes: HeldChanges, cluster: Cluster) -> Stretches:
     """The stretches between changes of each job."""
     (job,), at_s, held = levels([changes.job], changes.at_s, changes.amounts)
 

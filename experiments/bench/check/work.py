@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from experiments.bench.check.rules import Rules
+from experiments.bench.check.rules import TaskRules
 from experiments.bench.check.stretches import Stretches
 from experiments.bench.check.verdict import MOST_FAULTS, Fault, short, slack_s
 from simulator.model.cluster import FloatArray
@@ -20,7 +20,7 @@ def work_faults(
     rates: FloatArray,
     failed: set[tuple[int, float]],
     workload: Workload,
-    rules: Rules,
+    rules: TaskRules,
 ) -> Iterator[Fault]:
     """Jobs that do less than their work, or hold GPUs for longer than it takes.
 
@@ -56,7 +56,7 @@ def work_done(
     gpus: Sequence[float],
     rates: Sequence[float],
     failed: Sequence[bool],
-    rules: Rules,
+    rules: TaskRules,
 ) -> float:
     """Part of a job's work that is done in its stretches, in order of time.
 

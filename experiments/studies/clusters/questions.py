@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from experiments.comparison.answer import Comparison
 from experiments.comparison.comparing import of_runs
 from experiments.comparison.plan import Cell, Plan, cells_of
-from experiments.comparison.runs import Order, task_of
+from experiments.comparison.runs import PlannedRun, task_of
 from experiments.config import read_toml
 from experiments.report.contents import Scale
 from experiments.report.experiment import Experiment
@@ -72,7 +72,7 @@ class Question(BaseModel):
             for entrant in cell.field.entrants:
                 for number in range(self.seeds[scale == "paper"]):
                     labels = {"question": self.name, **cell.labels}
-                    task = task_of(Order(entrant, cell.scenario.seed + number, labels), {})
+                    task = task_of(PlannedRun(entrant, cell.scenario.seed + number, labels), {})
                     yield replace(task, cost_s=COST_S[scale])
 
     def found(self, results: Results) -> Comparison:
