@@ -22,7 +22,7 @@ UNKNOWN = "the cause is not known"
 def meaning(
     number: Number, outcome: str, row: Claim, readings: int, between: tuple[float, float]
 ) -> str:
-    """What the class says of a number.
+    """Class of a number, as a sentence.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def exclusion(statement: str, rows: Iterable[Claim]) -> str:
 
 
 def _wanted(number: Number) -> str:
-    """What counts as the printed number: "within 44.0 to 53.3 s"."""
+    """Printed number or range that ours is held against: "within 44.0 to 53.3 s"."""
     low, high = accepted(number.rule)
     unit = _unit(number)
     if number.kind == "theorem":

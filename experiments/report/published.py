@@ -120,7 +120,7 @@ class Number(BaseModel):
         )
 
     def distance(self, ours: float | None) -> float:
-        """How far ours is from the number, its range or its bound; in its unit, 0 inside."""
+        """Distance of ours from the number, its range or its bound; in its unit, 0 inside."""
         if ours is None or math.isnan(ours):
             return math.inf
         low = -math.inf if self.kind == "at most" else self.low
