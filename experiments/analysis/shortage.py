@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ import pandas as pd
 from experiments.scenario.reading import RunTables, expect_nodes, read_run_json, read_run_table
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray
+from simulator.model.places import short_of, types_of
 from simulator.model.tolerances import SUMS
 
 RESOURCES = ("gpus", "cpus", "memory_gb")
@@ -120,7 +121,7 @@ class Shortages:
     ----------
     shares : rows of schedule.csv and, with ``is_away``, those of outages.csv.
     capacity : ``(N, 3)`` GPUs, CPUs and GB of each node of the cluster; None where policies choose the types.
-    nodes : ``(N,)`` whether the node is of the job's controller.
+    nodes : ``(N,)`` whether the node is of the job's controller, and of what it asks for.
     demand : GPUs, CPUs and GB of the job; NaN where the tables do not say it.
     spreads : whether the job may lie on several nodes.
     quota : None where no quota is a limit.
@@ -128,6 +129,8 @@ class Shortages:
     in_parts : whether jobs hold parts of GPUs; then nothing is known of single GPUs.
     others : rows of jobs.csv, by submission, of the other jobs of fixed demand there; None where policies choose.
     length_s : how long the job was expected to run: what it asked for, else its time alone; NaN where unknown.
+    gpus_of : the GPUs that it asks for, in words: "GPUs", "A100", "GPUs of partition long".
+    may_hold : ``(N,)`` nodes of the controller, by the types of GPU or groups of nodes that jobs ask for.
     """
 
     shares: pd.DataFrame
@@ -140,6 +143,8 @@ class Shortages:
     in_parts: bool = False
     others: pd.DataFrame | None = None
     length_s: float = np.nan
+    gpus_of: str = "GPUs"
+    may_hold: dict[str, IsOwn] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -172,16 +177,22 @@ class Shortages:
         if machines["elastic"]:
             gpus, *beside = 1.0, np.nan, np.nan
         elif held.empty:
-            asked = np.nan if in_parts else float(job.get("gpus", np.nan))
-            gpus, *beside = asked, np.nan, np.nan
+            wanted = np.nan if in_parts else float(job.get("gpus", np.nan))
+            gpus, *beside = wanted, np.nan, np.nan
         else:
             gpus, *beside = held.iloc[0].tolist()
-        widest = np.inf if capacity is None else float(capacity[:, 0].max())
+        own_nodes = np.arange(count) % controllers == index
+        may_hold = _may_hold(jobs, machines, own_nodes)
+        asked = _asks(job.to_frame().T)[0]
+        nodes = may_hold.get(asked, own_nodes)
+        if not nodes.any():
+            return None
+        widest = np.inf if capacity is None else float(capacity[nodes, 0].max())
         outages = folder / "outages.csv"
         return cls(
             _with_outages(shares, outages, capacity, count),
             capacity,
-            np.arange(count) % controllers == index,
+            nodes,
             (gpus, float(beside[0]), float(beside[1])),
             gpus > widest or _spreads(shares, widest),
             _quota(folder, job, jobs),
@@ -189,6 +200,8 @@ class Shortages:
             in_parts,
             _others(job, run, controllers, index),
             _expected_s(job),
+            short_of(asked, str(job.get("vc", ""))),
+            may_hold,
         )
 
     def lines(self, since_s: float, until_s: float) -> list[str]:
@@ -247,8 +260,13 @@ class Shortages:
             return nothing
         arrival_s, start_s = self.others["arrival_s"], self.others["first_start_s"]
         waits = self.others[(arrival_s <= at_s) & (start_s > at_s) & (start_s <= until_s)]
-        free = float((self.capacity - use.amounts)[self.nodes, 0].sum())
-        short = waits[waits["gpus"] > free + SUMS]
+        left = (self.capacity - use.amounts)[:, 0]
+        free_of = {text: float(left[nodes].sum()) for text, nodes in self.may_hold.items()}
+        # A job that may use none of these nodes does not stand before this one.
+        near = {text: bool((nodes & self.nodes).any()) for text, nodes in self.may_hold.items()}
+        asks = _asks(waits)
+        lacks = waits["gpus"].to_numpy() > np.array([free_of[text] for text in asks]) + SUMS
+        short = waits[lacks & np.array([near[text] for text in asks], dtype=np.bool_)]
         if short.empty:
             return nothing
         next_s = start_s[(start_s > at_s) & (start_s < until_s)].min()  # NaN: none
@@ -256,9 +274,9 @@ class Shortages:
         beyond_s = np.nan
         if strict.empty:
             beyond_s = at_s + self.length_s
-        name, gpus, begins_s = (short if strict.empty else strict).iloc[0][
-            ["job_id", "gpus", "first_start_s"]
-        ]
+        first = (short if strict.empty else strict).iloc[0]
+        name, gpus, begins_s = first[["job_id", "gpus", "first_start_s"]]
+        free = free_of[_asks(first.to_frame().T)[0]]
         if strict.empty and not beyond_s > begins_s:
             return nothing
         return _Part(
@@ -319,9 +337,12 @@ class Shortages:
         free, most = float(left[:, 0].sum()), float(left[:, 0].max())
         needs = f"it needs {gpus:g}"
         if free < gpus - SUMS:
-            return "GPUs", f"{free:g} free, {needs}"
+            return self.gpus_of, f"{free:g} free, {needs}"
         if not self.spreads and most < gpus - SUMS:
-            return "GPUs on one node", f"{free:g} free, at most {most:g} on one node, {needs}"
+            return (
+                f"{self.gpus_of} on one node",
+                f"{free:g} free, at most {most:g} on one node, {needs}",
+            )
         has_gpus = np.ones(len(left), dtype=np.bool_) if self.spreads else left[:, 0] >= gpus - SUMS
         fits = has_gpus | np.isnan(gpus)
         for k, (name, wanted) in enumerate(zip(BESIDE_GPUS, others, strict=True), 1):
@@ -337,6 +358,33 @@ class Shortages:
             cpus, memory_gb = others
             return TOGETHER, f"it got {cpus:g} CPUs and {memory_gb:g} GB later"
         return NOTHING, ""
+
+
+def _asks(jobs: pd.DataFrame) -> list[str]:
+    """Types of GPU, or groups of nodes, that jobs ask for; "" for any.
+
+    In CSV files, `experiments.text.cell` writes a quote before "@".
+    """
+    if "gpu_types" not in jobs:
+        return [""] * len(jobs)
+    return [text.removeprefix("'") for text in jobs["gpu_types"].fillna("").astype(str)]
+
+
+def _may_hold(jobs: pd.DataFrame, machines: dict[str, Any], own: IsOwn) -> dict[str, IsOwn]:
+    """Nodes of a controller by what jobs ask for."""
+    types = machines["type_of"]
+    if "gpu_types" not in jobs or types is None:
+        return {"": own}
+    kinds = [
+        (kind.get("gpu_type", "").lower(), f"@{kind['name'].lower()}")
+        for kind in machines["node_types"]
+    ]
+    found = {}
+    for text in dict.fromkeys(["", *_asks(jobs)]):
+        wanted = types_of(text)
+        fits = np.array([not wanted or not wanted.isdisjoint(kind) for kind in kinds])
+        found[text] = own & fits[np.array(types, dtype=np.int64)]
+    return found
 
 
 def _spreads(shares: pd.DataFrame, widest: float) -> bool:

@@ -243,6 +243,8 @@ def machines_of(workload: Workload, cluster: Cluster) -> dict[str, Any]:
             "per_hour": spec.price_per_hour,
             "per_gpu_hour": spec.price_per_gpu_hour,
         }
+        if any(workload.gpu_types):
+            entry["gpu_type"] = spec.gpu_type
         if spec.power_w and cluster.energy_price_per_kwh:
             counts = range(len(spec.power_w))
             entry["energy_per_hour"] = [cluster.rates(index, g).energy_per_hour for g in counts]

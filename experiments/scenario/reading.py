@@ -51,6 +51,7 @@ class _Kind(BaseModel):
     per_hour: Price
     per_gpu_hour: Price
     energy_per_hour: list[Price] | None = None
+    gpu_type: str = ""
 
 
 class MachinesFile(BaseModel):

@@ -91,6 +91,8 @@ JOBS: Schema[RunRecord] = Schema(
                 when="jobs name a user", values=lambda r: _named(r.workload.user)),
         Derived("vc", "", "virtual cluster of the job", "text",
                 when="jobs name a virtual cluster", values=lambda r: _named(r.workload.vc)),
+        Derived("gpu_types", "", "types of GPU (`A100|H100`), or groups of nodes (`@NAME`), that the job asks for", "text",
+                when="jobs ask for types of GPU, or for partitions", values=lambda r: _named(r.workload.gpu_types)),
     ),
 )  # fmt: skip
 """Columns of features follow (`RunRecord.extra`)."""

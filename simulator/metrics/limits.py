@@ -11,12 +11,17 @@ import numpy.typing as npt
 
 from simulator.core.record import RunRecord
 from simulator.metrics.timeline import stretches
-from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.cluster import Cluster, FloatArray, IntArray
+from simulator.model.places import may_use, short_of, types_of
 from simulator.model.tolerances import SUMS
+from simulator.model.workload import Workload
 
 BESIDE = {"cpus": "CPUs", "memory_gb": "memory"}
 REASONS = ("GPUs", "fragmentation", *BESIDE.values(), "quota", "order")
-"""Too few GPUs free; enough, but not on one node; no CPUs or memory beside them; a quota; nothing: other jobs go first."""
+"""Too few GPUs free; enough, but not on one node; no CPUs or memory beside them; a quota; nothing: other jobs go first.
+
+Of jobs that ask for types of GPU or partitions, too few of theirs are a reason "too few .. free" each.
+"""
 
 MOST_CELLS = 20_000_000
 """Instants x nodes x kinds of jobs that are looked at; of more instants, some are, evenly spread."""
@@ -35,7 +40,7 @@ class Limits:
 
     Attributes
     ----------
-    waited_s : by each of `REASONS`, summed over the jobs.
+    waited_s : by each of `REASONS`, and by the GPUs of a type or partition, summed over the jobs.
     fragmented_gpu_s : GPU-seconds that were free while jobs waited of which none fitted, though one at least asked
         for no more GPUs than were free.
     """
@@ -74,7 +79,8 @@ class _Sweep:
 
     def __init__(self, record: RunRecord, shares: dict[str, Any]) -> None:
         jobs, self.cluster = record.workload, record.cluster
-        demand = np.column_stack([jobs.num_gpus, jobs.num_cpus, jobs.memory_gb])
+        self.places, place = _places(jobs, self.cluster)
+        demand = np.column_stack([jobs.num_gpus, jobs.num_cpus, jobs.memory_gb, place])
         # For numpy each NaN is another value.
         kinds, kind = np.unique(np.nan_to_num(demand, nan=-1.0), axis=0, return_inverse=True)
         self.kinds, kind = np.where(kinds < 0, np.nan, kinds), kind.ravel()
@@ -140,7 +146,7 @@ class _Sweep:
                 if not count.any():
                     continue
                 for why, which in self._why(demand, free):
-                    waited[why] += float((count * length_s)[which].sum())
+                    waited[why] = waited.get(why, 0.0) + float((count * length_s)[which].sum())
                     any_fits |= which & (count > 0) & (why == "order")
                     any_fragmented |= which & (count > 0) & (why == "fragmentation")
             lost = any_fragmented & ~any_fits
@@ -180,9 +186,12 @@ class _Sweep:
 
     def _why(self, demand: FloatArray, free: dict[str, FloatArray]) -> Iterator[tuple[str, Yes]]:
         """``(n,)`` for each reason, when it keeps a kind of jobs waiting; each instant has one."""
-        gpus, stated = demand[0], dict(zip(BESIDE, demand[1:], strict=True))
-        whole = self.capacity["gpus"]
-        over = self.spreads or gpus > whole.max()
+        gpus, stated = demand[0], dict(zip(BESIDE, demand[1:3], strict=True))
+        short, own = self.places[int(demand[3])]
+        capacity = {name: amount[own] for name, amount in self.capacity.items()}
+        free = {name: amount[:, own] for name, amount in free.items()}
+        whole = capacity["gpus"]
+        over = self.spreads or gpus > whole.max(initial=0)
         rest = np.ones(len(free["gpus"]), dtype=np.bool_)
 
         def room(names: tuple[str, ...]) -> Yes:
@@ -191,17 +200,17 @@ class _Sweep:
             for name in names:
                 per_gpu = stated[name] / gpus
                 if np.isnan(per_gpu):
-                    per_gpu = self.capacity[name] / whole
+                    per_gpu = capacity[name] / whole
                 with np.errstate(divide="ignore", invalid="ignore"):
                     beside = np.where(per_gpu > 0, free[name] / per_gpu, np.inf)
                 part = np.minimum(part, beside)
             if over:
                 return np.asarray(np.floor(part + SUMS).sum(axis=1) >= gpus - SUMS)
-            return np.asarray(part.max(axis=1) >= gpus - SUMS * max(1.0, gpus))
+            return np.asarray(part.max(axis=1, initial=0) >= gpus - SUMS * max(1.0, gpus))
 
         limited = self.cluster.limited_resources
         tests = [
-            ("GPUs", free["gpus"].sum(axis=1) >= gpus - SUMS),
+            (short, free["gpus"].sum(axis=1) >= gpus - SUMS),
             ("fragmentation", room(())),
             *((BESIDE[name], room(limited[: k + 1])) for k, name in enumerate(limited)),
         ]
@@ -209,3 +218,19 @@ class _Sweep:
             yield why, rest & ~enough
             rest &= enough
         yield "order", rest
+
+
+def _places(jobs: Workload, cluster: Cluster) -> tuple[list[tuple[str, Any]], IntArray]:
+    """Places that jobs ask for, each with the reason of too few GPUs there and its nodes; and the place of each job."""
+    types = cluster.type_of
+    keys = [
+        (text, vc if "@" in text else "") for text, vc in zip(jobs.gpu_types, jobs.vc, strict=True)
+    ]
+    index = {key: k for k, key in enumerate(dict.fromkeys(keys))}
+    places: list[tuple[str, Any]] = []
+    for text, vc in index:
+        wanted = types_of(text)
+        own = np.array([may_use(node_type, wanted) for node_type in types])
+        reason = f"too few {short_of(text, vc)} free" if text else REASONS[0]
+        places.append((reason, slice(None) if own.all() else own))
+    return places, np.array([index[key] for key in keys], dtype=np.int64)

@@ -31,6 +31,22 @@ def may_use(node_type: NodeType, wanted: frozenset[str]) -> bool:
     return not wanted or not wanted.isdisjoint((node_type.gpu_type.lower(), group_of(node_type)))
 
 
+def short_of(text: str, vc: str) -> str:
+    """The GPUs that a job asks for, in words: "GPUs", "A100 or H100", "GPUs of partition long".
+
+    Parameters
+    ----------
+    vc : its partitions, which name the groups of nodes that it asks for.
+    """
+    names = [name.strip() for name in text.split(BETWEEN) if name.strip()]
+    if not names:
+        return "GPUs"
+    groups = [name[1:] for name in names if name.startswith("@")]
+    if not groups:
+        return " or ".join(names)
+    return f"GPUs of partition {vc}" if vc else f"GPUs of {' or '.join(groups)}"
+
+
 class Places:
     """Nodes, racks and types that the jobs of a workload ask for, on a cluster.
 

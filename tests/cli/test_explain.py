@@ -14,6 +14,7 @@ from experiments.scenario.reading import read_run
 from policies import make_policy
 from policies.queues.free_capacity import FreeCapacity
 from simulator import (
+    FIXED,
     Cluster,
     Decision,
     FixedDuration,
@@ -28,6 +29,7 @@ from simulator.features.failures import Checkpoints, Failures, Outages
 from simulator.features.tenants import tenants_of
 from simulator.laws import Deterministic, Exponential
 from simulator.model.fractional import SharedDuration
+from simulator.workloads.partitions import in_partitions
 from tests.core.jobs import nodes, run
 
 
@@ -60,6 +62,72 @@ def test_a_job_that_is_passed_over(tmp_path):
         explain(tmp_path, "z")
     with pytest.raises(InputError, match="no such file"):
         explain(tmp_path / "nowhere", "a")
+
+
+def of_types(count=1):
+    """Nodes of two A100, and as many of two V100."""
+    kinds = (NodeType("a", "A100", 2), NodeType("v", "V100", 2))
+    return Cluster(kinds, 2 * count, node_type_of=(0,) * count + (1,) * count)
+
+
+def test_gpus_of_a_type(tmp_path):
+    """The V100 are free all the time; b waits for the A100, which a holds."""
+    jobs = fixed(
+        ["a", "b", "c"], [100.0, 50.0, 60.0], [2, 1, 1], gpu_types=["A100", "A100", "V100"]
+    )
+    assert story(tmp_path, of_types(), jobs, "b")[:4] == [
+        "1 s: submitted.",
+        "1 s: waits 99 s; 1 job starts meanwhile, of which 1 came later: c.",
+        "  Short for 99 s: A100 (at 1 s: 0 free, it needs 1; a holds 2 until 100 s).",
+        "100 s: starts on 1 GPU of node 0, for 50 s.",
+    ]
+
+
+def test_gpus_of_a_partition(tmp_path):
+    jobs = fixed(["a", "b"], [100.0, 50.0], [2, 1], vc=["long", "long"])
+    jobs = in_partitions(jobs, of_types(), [frozenset({"long"}), frozenset({"short"})])
+    lines = story(tmp_path, of_types(), jobs, "b")
+    assert (
+        "  Short for 99 s: GPUs of partition long (at 1 s: 0 free, it needs 1; a holds 2 until 100 s)."
+        in lines
+    )
+
+
+def test_the_head_of_the_queue_by_what_it_asks_for(tmp_path):
+    """b wants both A100 and waits for a; d, of an A100, stands behind b. e, of a V100, has none before it but f."""
+    jobs = fixed(
+        ["a", "b", "d"], [100.0, 50.0, 10.0], [1, 2, 1], gpu_types=["A100", "A100", "A100"]
+    )
+    lines = story(tmp_path, of_types(), jobs, "d", "fifo-strict")
+    assert (
+        "  For 98 s it would have fitted, but the head of the queue is b, which needs 2 GPUs; 1 free until 100 s."
+        in lines
+    )
+
+
+def test_jobs_of_other_nodes_are_no_head_of_the_queue(tmp_path):
+    """b waits for A100; in a strict order e waits behind it, though it may use V100 alone: the tables show no shortage."""
+    jobs = fixed(
+        ["a", "b", "e"], [100.0, 50.0, 10.0], [2, 1, 1], gpu_types=["A100", "A100", "V100"]
+    )
+    lines = story(tmp_path, of_types(), jobs, "e", in_order)
+    assert (
+        "  For 98 s the tables show no shortage: no decision started it (rounds, the optimization server, or the policy)."
+        in lines
+    )
+
+
+def in_order(view):
+    """Jobs in order, a job on the node of its type, none before an earlier one."""
+    free, placed = view.free_gpus.copy(), []
+    for job in view.waiting:
+        node = 1 if view.workload.gpu_types[job] == "V100" else 0
+        gpus = int(view.workload.num_gpus[job])
+        if free[node] < gpus:
+            break
+        free[node] -= gpus
+        placed.append(Placement(job, node, gpus, FIXED, 0.0, 0.0))
+    return Decision(placed, keep_running=True)
 
 
 def test_one_node_is_not_needed_where_other_jobs_lie_on_two(tmp_path):

@@ -7,12 +7,13 @@ from functools import partial
 import numpy as np
 import pytest
 
-from simulator import FIXED, Decision, Placement
+from simulator import FIXED, Cluster, Decision, NodeType, Placement
 from simulator.features.failures import Failures, Outages
 from simulator.laws import Deterministic, Exponential
 from simulator.metrics import limits as module
 from simulator.metrics.limits import limits
 from simulator.metrics.operator_metrics import operator_summary
+from simulator.workloads.partitions import in_partitions
 from tests.core.jobs import elastic, fixed, nodes, run
 
 
@@ -61,6 +62,50 @@ def test_gpus_that_a_job_would_fit_on_are_not_lost_to_fragmentation():
     result = run(jobs, nodes(2, 2), partial(emptiest, strict=True))
     assert waited(result) == {"fragmentation": 100, "order": 100}
     assert operator_summary(result)["fragmentation_ratio"] == 0
+
+
+A100_AND_V100 = Cluster(
+    (NodeType("a", "A100", 2), NodeType("v", "V100", 2)), 3, node_type_of=(0, 1, 1)
+)
+
+
+def test_gpus_of_a_type():
+    """j0 holds both A100 until 100 s, while four V100 are free; j1 waits for one, j2 for one on any node."""
+    jobs = fixed([0, 0, 0], [100, 50, 10], [2, 1, 2], gpu_types=["A100", "A100", ""])
+    result = run(jobs, A100_AND_V100, "fifo-backfill")
+    assert waited(result) == {"too few A100 free": 100}
+    # the next two come together at 100 s, and j1 goes first: the order of two that ask for the same
+    jobs = fixed([0, 0, 0], [100, 50, 10], [2, 2, 1], gpu_types=["A100"] * 3)
+    assert waited(run(jobs, A100_AND_V100, "fifo-strict")) == {"too few A100 free": 100 + 100 + 50}
+    assert operator_summary(result)["fragmentation_ratio"] == 0
+
+
+def test_gpus_of_types_that_will_do():
+    jobs = fixed([0, 0], [100, 50], [6, 2], gpu_types=["", "V100|K80"])
+    assert waited(run(jobs, A100_AND_V100)) == {"too few V100 or K80 free": 100}
+
+
+def test_gpus_of_a_partition():
+    """The long partition is node 0; the jobs name theirs as their virtual cluster."""
+    jobs = fixed([0, 0], [100, 50], [2, 1], vc=["long", "long"])
+    jobs = in_partitions(jobs, A100_AND_V100, [frozenset({"long"}), frozenset({"short"})])
+    assert waited(run(jobs, A100_AND_V100)) == {"too few GPUs of partition long free": 100}
+
+
+def test_fragmentation_of_a_type():
+    """One V100 is free on each of two nodes, and two A100 on one: a job of two V100 finds them on no node."""
+    jobs = fixed([0, 0, 0], [100, 100, 50], [1, 1, 2], gpu_types=["V100"] * 3)
+
+    def apart(view):
+        waiting = [*view.waiting]
+        if 0 in waiting:
+            return Decision(
+                [Placement(j, j + 1, 1, FIXED, 0.0, 0.0) for j in (0, 1)], keep_running=True
+            )
+        last = [Placement(2, 1, 2, FIXED, 0.0, 0.0)] if view.free_gpus[1] == 2 else []
+        return Decision(last if waiting else [], keep_running=True)
+
+    assert waited(run(jobs, A100_AND_V100, apart)) == {"fragmentation": 100}
 
 
 def test_effective_training():
