@@ -44,6 +44,7 @@ def record_lines(trace: FileContents) -> list[str]:
         *_waits(record),
         *_use(trace, queue),
         *_room(queue),
+        *_room_by_partition(queue, record.partition),
         *_clock(record),
         *_rules(record, queue, trace.workload.requested_s),
     ]
@@ -139,6 +140,22 @@ def _room(queue: Queue) -> Iterator[str]:
     elif part > MUCH_ROOM:
         line += ": not only capacity limits, and more nodes are a part of the answer"
     yield line
+
+
+def _room_by_partition(queue: Queue, names: Sequence[str]) -> Iterator[str]:
+    """The same of the partitions with the most jobs; nothing where there is one."""
+    of = np.array([names[row] or "(none)" for row in queue.jobs.tolist()], dtype=object)
+    counts = Counter(of.tolist())
+    if len(counts) < 2:
+        return
+    waited_s, room_s = queue.start_s - queue.submit_s, queue.room_s()
+    listed = []
+    for name, _ in counts.most_common(MOST_NAMED):
+        whole_s = float(waited_s[of == name].sum())
+        part = _percent(room_s[of == name].sum() / whole_s) if whole_s > 0 else "nobody waited"
+        listed.append(f"{name} {part}")
+    more = f"; {len(counts) - MOST_NAMED} more" if len(counts) > MOST_NAMED else ""
+    yield f"  by partition, of any nodes: {', '.join(listed)}{more}"
 
 
 def _clock(record: Recorded) -> Iterator[str]:

@@ -28,12 +28,14 @@ class Side:
     ----------
     submit_s, start_s, end_s : ``(J,)`` first start and end, s; NaN where unknown.
     gpus : ``(J,)`` held by each.
+    pool : ``(J,)`` part of the machine that each may use; None: there is one.
     """
 
     submit_s: FloatArray
     start_s: FloatArray
     end_s: FloatArray
     gpus: FloatArray
+    pool: IntArray | None = None
 
     @property
     def wait_s(self) -> FloatArray:
@@ -42,12 +44,26 @@ class Side:
 
     def take(self, jobs: IntArray | npt.NDArray[np.bool_]) -> Side:
         """The same of these jobs."""
-        return Side(self.submit_s[jobs], self.start_s[jobs], self.end_s[jobs], self.gpus[jobs])
+        pool = None if self.pool is None else self.pool[jobs]
+        return Side(
+            self.submit_s[jobs], self.start_s[jobs], self.end_s[jobs], self.gpus[jobs], pool
+        )
 
-    def room_s(self, total_gpus: float) -> FloatArray:
-        """``(J,)`` seconds of each wait during which the GPUs that the job needed were free."""
-        times = (self.submit_s, self.start_s, self.end_s)
-        return with_room_s(*times, self.gpus, total_gpus)
+    def room_s(self, total_gpus: float | Sequence[float]) -> FloatArray:
+        """``(J,)`` seconds of each wait during which the GPUs that the job needed were free.
+
+        Parameters
+        ----------
+        total_gpus : of the machine, or of each pool.
+        """
+        found = np.full(len(self.gpus), np.nan)
+        for number, total in enumerate(np.atleast_1d(total_gpus).tolist()):
+            own = (
+                np.arange(len(found)) if self.pool is None else np.flatnonzero(self.pool == number)
+            )
+            side = self.take(own)
+            found[own] = with_room_s(side.submit_s, side.start_s, side.end_s, side.gpus, total)
+        return found
 
 
 @dataclass(frozen=True)
@@ -75,13 +91,16 @@ class Agreement:
 
 
 def agreement_of(
-    recorded: Side, simulated: Side, total_gpus: float, own: npt.NDArray[np.bool_] | None = None
+    recorded: Side,
+    simulated: Side,
+    total_gpus: float | Sequence[float],
+    own: npt.NDArray[np.bool_] | None = None,
 ) -> Agreement:
     """The agreement of two sides of the same jobs.
 
     Parameters
     ----------
-    total_gpus : of the machine.
+    total_gpus : of the machine, or of each pool.
     own : ``(J,)`` jobs that it is of; the others hold GPUs all the same. None: all.
     """
     known = np.isfinite(recorded.wait_s) & np.isfinite(simulated.wait_s)

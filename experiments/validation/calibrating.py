@@ -95,7 +95,7 @@ class Calibration:
     def kept(self, rules: Sequence[Rule]) -> list[Tried]:
         """Each rule on the first half, added to those before it; kept where it brings the simulation nearer."""
         one, other = (s.take(self.first) for s in (self._sides.recorded, self._sides.simulated))
-        now = agreement_of(one, other, self._sides.total_gpus)
+        now = agreement_of(one, other, self._sides.pool_gpus)
         chosen: list[Rule] = []
         found: list[Tried] = []
         for rule in rules:
@@ -110,7 +110,7 @@ class Calibration:
                 ran = self._run(scenario, f"the first half of the jobs; {rule.words}")
             except InputError:  # some jobs cannot keep to the rule
                 continue
-            after = agreement_of(ran.recorded, ran.simulated, ran.total_gpus)
+            after = agreement_of(ran.recorded, ran.simulated, ran.pool_gpus)
             is_kept = distance_of(after) < distance_of(now) - LEAST_GAIN
             found.append(Tried(rule, now, after, is_kept))
             if is_kept:

@@ -12,6 +12,7 @@ from experiments.comparison.entrants import Entrant
 from experiments.comparison.runs import PlannedRun, task_of
 from experiments.validation.agreement import Side
 from simulator.model.cluster import FloatArray
+from simulator.model.places import pools_of
 from simulator.model.recorded import Recorded
 from simulator.workloads.recorded import recorded
 
@@ -29,6 +30,7 @@ class Sides(NamedTuple):
     job_id : ``(J,)`` names.
     asked_s : ``(J,)`` times that jobs ask for, s; NaN where unknown.
     total_gpus : of the machine on which they were simulated.
+    pool_gpus : of each pool of it (`simulator.model.places.pools_of`).
     """
 
     job_id: Sequence[str]
@@ -37,6 +39,7 @@ class Sides(NamedTuple):
     simulated: Side
     asked_s: FloatArray
     total_gpus: float
+    pool_gpus: Sequence[float]
 
 
 class Failed(NamedTuple):
@@ -76,11 +79,13 @@ class Simulations:
             if isinstance(ran, Failed):
                 found.append(ran)
                 continue
-            record = Side(log.submit_s, log.recorded_start_s, log.end_s, log.num_gpus)
-            simulated = Side(*(np.asarray(ran[name], dtype=np.float64) for name in OF_A_JOB))
+            pool, pool_gpus = pools_of(workload, cluster)
+            record = Side(log.submit_s, log.recorded_start_s, log.end_s, log.num_gpus, pool)
+            columns = [np.asarray(ran[name], dtype=np.float64) for name in OF_A_JOB]
+            simulated = Side(columns[0], columns[1], columns[2], columns[3], pool)
             asked_s = np.asarray(workload.requested_s, dtype=np.float64)
             total = float(cluster.total_gpus)
-            found.append(Sides(workload.job_id, log, record, simulated, asked_s, total))
+            found.append(Sides(workload.job_id, log, record, simulated, asked_s, total, pool_gpus))
         return found
 
     def _tables(self, entrants: Sequence[Entrant]) -> list[Any]:

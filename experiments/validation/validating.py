@@ -122,7 +122,7 @@ def validate(
     if not sides:
         raise InputError(f"{log}: no policy can run: {excluded[0].policy}: {excluded[0].reason}")
     agreements = {
-        policy: agreement_of(each.recorded, each.simulated, each.total_gpus)
+        policy: agreement_of(each.recorded, each.simulated, each.pool_gpus)
         for policy, each in sides.items()
     }
     policy, first = next(iter(agreements.items()))
@@ -154,7 +154,7 @@ def _failures(sides: Sides, scenario: Scenario) -> tuple[Failures, ...]:
 
 
 def _by_partition(sides: Sides) -> dict[str, Agreement]:
-    """Agreement by partition of the log; the room in it is that of the whole machine."""
+    """Agreement by partition of the log; the room in it is that of the nodes that its jobs may use."""
     of = np.array(sides.log.partition, dtype=object)
     names, counts = np.unique(of.astype(str), return_counts=True)
     if len(names) < 2:
@@ -162,7 +162,7 @@ def _by_partition(sides: Sides) -> dict[str, Agreement]:
     chosen = names[np.argsort(-counts, kind="stable")][:MOST_PARTITIONS].tolist()
     found = {}
     for name in chosen:
-        own = agreement_of(sides.recorded, sides.simulated, sides.total_gpus, of == name)
+        own = agreement_of(sides.recorded, sides.simulated, sides.pool_gpus, of == name)
         if own.recorded.count:
             found[name] = own
     return found

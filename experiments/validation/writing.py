@@ -67,7 +67,7 @@ def jobs_table(found: Validation) -> Any:
         "gpus": sides.recorded.gpus,
         "recorded_wait_s": sides.recorded.wait_s,
         "simulated_wait_s": sides.simulated.wait_s,
-        "had_room_s": sides.recorded.room_s(sides.total_gpus),
+        "had_room_s": sides.recorded.room_s(sides.pool_gpus),
     }
     for policy, other in found.sides.items():
         if policy != found.policy and len(other.job_id) == len(sides.job_id):

@@ -91,7 +91,7 @@ JOBS: Schema[RunRecord] = Schema(
                 when="jobs name a user", values=lambda r: _named(r.workload.user)),
         Derived("vc", "", "virtual cluster of the job", "text",
                 when="jobs name a virtual cluster", values=lambda r: _named(r.workload.vc)),
-        Derived("gpu_types", "", "types of GPU (`A100|H100`), or groups of nodes (`@NAME`), that the job asks for", "text",
+        Derived("gpu_types", "", "types of GPU, or groups of nodes (`@NAME`), that the job asks for, with bars between them", "text",
                 when="jobs ask for types of GPU, or for partitions", values=lambda r: _named(r.workload.gpu_types)),
     ),
 )  # fmt: skip

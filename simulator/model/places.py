@@ -47,6 +47,28 @@ def short_of(text: str, vc: str) -> str:
     return f"GPUs of partition {vc}" if vc else f"GPUs of {' or '.join(groups)}"
 
 
+def pools_of(workload: Workload, cluster: Cluster) -> tuple[npt.NDArray[np.int64], list[float]]:
+    """``(J,)`` pool of each job, and the GPUs of each pool, where jobs ask for types or groups of nodes.
+
+    Node types that one job may use are in one pool, so no job may use nodes of two. There is one pool where policies choose
+    the types.
+    """
+    fixed = cluster.node_type_of
+    if fixed is None or not any(workload.gpu_types):
+        return np.zeros(len(workload), dtype=np.int64), [float(cluster.total_gpus)]
+    kinds, pool = cluster.node_types, [*range(len(cluster.node_types))]
+    of_text: dict[str, int] = {}
+    for text in dict.fromkeys(workload.gpu_types):
+        inside = [v for v, kind in enumerate(kinds) if may_use(kind, types_of(text))]
+        joined = {pool[v] for v in inside}
+        pool = [min(joined) if p in joined else p for p in pool]
+        of_text[text] = inside[0] if inside else 0
+    names = sorted({*pool})
+    gpus = [sum(kinds[v].gpus for v in fixed if pool[v] == name) for name in names]
+    place = {text: names.index(pool[v]) for text, v in of_text.items()}
+    return np.array([place[text] for text in workload.gpu_types], dtype=np.int64), gpus
+
+
 class Places:
     """Nodes, racks and types that the jobs of a workload ask for, on a cluster.
 

@@ -47,6 +47,17 @@ def line(lines: list[str], start: str) -> str:
     return next((each for each in lines if each.startswith(start)), "")
 
 
+def test_not_capacity_by_partition():
+    """4 GPUs, of which a holds 3 for 10 h. b asks for 1 and waits 10 h with room, c for 2 and 10 h without, d not at all."""
+    hours = [(0, 0, 10, 3), (0, 10, 20, 1), (0, 10, 20, 2), (30, 30, 31, 1)]
+    rows = [(a * HOUR_S, b * HOUR_S, c * HOUR_S, g) for a, b, c, g in hours]
+    lines = told(record(rows, partition=["x", "x", "y", ""]))
+    at = lines.index(line(lines, "not capacity"))
+    assert lines[at].startswith("not capacity 50 %")
+    assert lines[at + 1] == "  by partition, of any nodes: x 100 %, y 0 %, (none) nobody waited"
+    assert not line(told(record(rows, partition=["x"] * 4)), "  by partition, of")
+
+
 # -- stretches, held jobs, limits --------------------------------------------------------------
 
 

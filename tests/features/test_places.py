@@ -17,11 +17,13 @@ from simulator import Cluster, FixedDuration, NodeType, Result, Workload, simula
 from simulator.errors import InfeasibleDecision, InputError
 from simulator.features.tenants.tenants import tenants_of
 from simulator.model.contract import Decision, Placement, View
+from simulator.model.places import pools_of, short_of
 from simulator.workloads.fits import check_fits, sized, with_known_types
 from simulator.workloads.registry import read_jobs
 from simulator.workloads.slurm import SlurmJobs
 from simulator.workloads.table import Setting
 from tests.command import done, refused
+from tests.core.jobs import fixed
 from tests.errors import input_error
 
 A, B = NodeType("a", "A100", 8, cpus=32), NodeType("b", "T4", 8, cpus=32)
@@ -325,3 +327,44 @@ def test_one_rack_by_a_column_and_by_a_key(tmp_path: Path) -> None:
     assert "job 'c': 24 GPUs do not fit on the nodes, the rack and the types of GPU" in told
     told = refused(*words, "--set", "policy=las+proportional", cwd=tmp_path)
     assert "job 'b' asks for a number of nodes, one rack or types of GPU" in told
+
+
+KINDS = tuple(
+    NodeType(name, gpu, count)
+    for name, gpu, count in (("a", "A100", 2), ("v", "V100", 4), ("k", "K80", 8))
+)
+
+
+@pytest.mark.parametrize(
+    ("asks", "pool", "gpus"),
+    [
+        (["", ""], [0, 0], [2 + 2 + 4 + 8]),
+        (["A100", "V100", "@k"], [0, 1, 2], [4, 4, 8]),
+        (["A100", "V100|A100", "K80"], [0, 0, 1], [8, 8]),
+        (["@k|@v", "A100", "V100"], [1, 0, 1], [4, 12]),
+        (["A100|V100", "V100|K80", "K80"], [0, 0, 0], [16]),  # one joins the others
+        (["A100", ""], [0, 0], [16]),
+        (["A100", "none"], [0, 0], [4, 4, 8]),  # that job may run nowhere
+    ],
+)
+def test_pools(asks, pool, gpus):
+    """Nodes a, a, v, k of 2, 2, 4 and 8 GPUs."""
+    cluster = Cluster(KINDS, 4, node_type_of=(0, 0, 1, 2))
+    jobs = fixed([0] * len(asks), [1] * len(asks), gpu_types=asks)
+    found, of_each = pools_of(jobs, cluster)
+    assert found.tolist() == pool
+    assert of_each == gpus
+
+
+@pytest.mark.parametrize(
+    ("asks", "vc", "words"),
+    [
+        ("", "long", "GPUs"),
+        ("A100", "long", "A100"),
+        ("A100|H100", "", "A100 or H100"),
+        ("@gpu|@gpu-2", "long", "GPUs of partition long"),
+        ("@gpu|@gpu-2", "", "GPUs of gpu or gpu-2"),
+    ],
+)
+def test_what_is_short_in_words(asks, vc, words):
+    assert short_of(asks, vc) == words

@@ -56,6 +56,24 @@ def test_queue_and_use_minute_by_minute():
         assert use[hour] == pytest.approx(np.mean(running))
 
 
+def test_room_in_pools():
+    """2 and 4 GPUs. a and b hold the first pool until 10 s, so c waits without room, though the other pool is empty.
+
+    d waits in the other pool, of which e holds 3, for 5 s with room for its one GPU.
+    """
+    columns = [
+        (0, 0, 10, 1, 0), (0, 0, 10, 1, 0), (0, 10, 20, 1, 0), (0, 5, 20, 1, 1), (0, 0, 20, 3, 1),
+    ]  # fmt: skip
+    submit_s, start_s, end_s, gpus, pool = np.array(columns, dtype=float).T
+    one = Side(submit_s, start_s, end_s, gpus, pool.astype(int))
+    assert one.room_s([2, 4]).tolist() == [0, 0, 0, 5, 0]
+    assert one.take(np.array([2, 3])).room_s([2, 4]).tolist() == [10, 5]
+    whole = Side(submit_s, start_s, end_s, gpus)
+    assert whole.room_s(6).tolist() == [0, 0, 5, 5, 0]  # d takes the last GPU at 5 s
+    found = agreement_of(one, one, [2, 4])
+    assert found.recorded_room == 5 / 15
+
+
 def test_a_record_agrees_with_itself(both):
     found = agreement_of(both[0], both[0], 12)
     assert (found.ratio.mean, found.ratio.lower, found.ratio.upper) == (1, 1, 1)
