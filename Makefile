@@ -37,6 +37,9 @@ lint: setup  ## style, types and import directions
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
 
+without: setup  ## lint and tests on a copy without one family: FAMILY=synergy (docs/architecture.md lists them)
+	$(VENV)/bin/python -m benchmarks.without $(FAMILY) -n $(WORKERS) --dist worksteal
+
 bench: setup  ## CPU seconds of the parts where speed counts
 	$(VENV)/bin/python -m benchmarks
 

@@ -23,9 +23,9 @@ from experiments.scenario.build import build
 from experiments.scenario.schema import Scenario
 from policies.foresight import Foresight
 from simulator import Cluster, Decision, View, Workload, simulate
-from simulator.workloads import andreas
 from simulator.workloads.catalogs import read_catalog
 from simulator.workloads.hierarchical import HierarchicalJobs, generate
+from simulator.workloads.registry import kinds
 from simulator.workloads.table import Setting
 
 DECISIONS = 6
@@ -71,7 +71,8 @@ def vms(num_nodes: int, seed: int) -> tuple[Workload, Cluster]:
 
 def servers(num_nodes: int, seed: int) -> tuple[Workload, Cluster]:
     """ANDREAS's first scenario."""
-    workload, cluster = andreas.AndreasJobs(num_nodes=num_nodes).make(Setting(seed))
+    jobs: Any = kinds()["andreas"]
+    workload, cluster = jobs(num_nodes=num_nodes).make(Setting(seed))
     return at_once(workload), cluster
 
 

@@ -12,35 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.all_waiting import all_wait, scenario
 from policies.milp import FORMULATIONS, Answer, Instance, MilpPolicy, decide
 from policies.milp.policy import instance_of
-from policies.queues.selection import node_price_per_hour
-from simulator import Cluster, Decision, View, Workload, simulate
+from simulator import Decision, View, simulate
 from simulator.workloads.authors import read_instance
-from simulator.workloads.catalogs import read_catalog
-from simulator.workloads.hierarchical import HierarchicalJobs, generate
 
 REPETITIONS = 3
-
-
-def all_wait(workload: Workload, cluster: Cluster, num_jobs: int, num_nodes: int) -> Instance:
-    """The first jobs wait, unstarted; now is the submission of the last of them."""
-    jobs = np.arange(num_jobs)
-    return Instance(
-        times_s=workload.performance.table_s(jobs, cluster),
-        due_s=workload.due_s[jobs] - workload.submit_s[num_jobs - 1],
-        weight_per_s=workload.weight_per_s[jobs],
-        price_per_hour=node_price_per_hour(cluster),
-        gpus=np.array([int(t.gpus) for t in cluster.node_types]),
-        num_nodes=num_nodes,
-    )
-
-
-def scenario(num_nodes: int, seed: int) -> tuple[Workload, Cluster]:
-    """The paper's random scenario, 10 jobs a node."""
-    catalog = read_catalog("hierarchical")
-    workload = generate(HierarchicalJobs(num_nodes=num_nodes, seed=seed))
-    return workload, Cluster.of_vms(catalog, num_nodes)
 
 
 def from_scenarios() -> Iterator[tuple[str, list[Instance]]]:

@@ -11,14 +11,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from benchmarks.all_waiting import all_wait, scenario
 from benchmarks.bench_engine import cpu_s, loops, outage_s, workload
 from benchmarks.bench_greedy import decision_s as greedy_decision_s
-from benchmarks.bench_milp import all_wait, scenario
 from benchmarks.bench_users import steps_per_s
 from policies import make_policy
-from policies.milp import FORMULATIONS
 from policies.solving.highs import solve
 from policies.solving.model import SolverOptions
+from policies.solving.patterns import patterns
 from simulator import Cluster, NodeType, simulate
 
 JOBS = 8_000
@@ -65,7 +65,7 @@ def milp_to_lp() -> float:
     """Decisions solved to 1e-6 in units of the LPs of the same models, eight instances."""
     whole = relaxed = 0.0
     for seed in range(1, 9):
-        model = FORMULATIONS["patterns"](all_wait(*scenario(5, seed), 50, 5)).model
+        model = patterns(all_wait(*scenario(5, seed), 50, 5)).model
         lp = replace(model, integer=np.zeros(model.columns, dtype=bool))
         whole += cpu_s(lambda m=model: solve(m, SolverOptions()), 3)  # type: ignore[misc]
         relaxed += cpu_s(lambda m=lp: solve(m, SolverOptions()), 3)  # type: ignore[misc]

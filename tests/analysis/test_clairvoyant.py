@@ -15,7 +15,7 @@ from policies import make_policy
 from simulator import Cluster, simulate
 from tests.analysis.test_bounds import one_type
 from tests.analysis.test_lower_bound import SCENARIO
-from tests.foresight.test_policy import CATALOG, jobs
+from tests.core.two_types import CATALOG, jobs
 
 POWERED = (
     replace(CATALOG[0], price_per_hour=0.0, power_w=(20.0, 400.0)),

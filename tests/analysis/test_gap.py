@@ -17,7 +17,7 @@ from policies.solving.decision import solve_decision
 from policies.solving.instance import check_assignments, cost
 from simulator.model.cluster import Cluster, NodeType
 from tests.greedy.instances import random_instance
-from tests.milp.brute_force import least_cost
+from tests.solving.brute_force import least_cost
 
 slow = pytest.mark.slow
 MORE = {"iterations": 50, "candidate_share": 1.0}

@@ -17,8 +17,8 @@ from simulator.model.performance import DurationByType, Sensitivity, Sensitivity
 from simulator.workloads.training import TrainingTimes
 from tests.bench.test_independent import HONEST, gangs
 from tests.core.jobs import elastic, fixed, nodes, sharing
+from tests.core.steps import jobs_of
 from tests.errors import input_error
-from tests.shares.test_rounds import jobs_of
 
 
 @functools.cache

@@ -15,7 +15,6 @@ from experiments.classroom.page import MODULES, _student_factor
 from experiments.sweep.results import Results
 from experiments.sweep.store import Store
 from policies import make_policy
-from policies.rental import JobType, optimal_widths
 from simulator import simulate
 from simulator import theory as q
 from simulator.laws import Exponential
@@ -24,7 +23,10 @@ from simulator.statistics import mean_of_skewed, mser5, student
 from simulator.workloads.reshaping import time_shared
 from tests.command import compute
 from tests.core.jobs import fixed, nodes
+from tests.families import module
 from tests.test_docs import with_examples
+
+rental = module("policies.rental")
 
 CLOSE = {"rel": 1e-9, "abs": 1e-9}
 
@@ -146,9 +148,12 @@ def test_general_and_unlimited(close):
 
 
 def test_renting(maths):
-    types = (JobType("amdahl", 0.4, 1.0, Amdahl(0.8)), JobType("root", 0.4, 1.0, Power(0.5)))
+    types = (
+        rental.JobType("amdahl", 0.4, 1.0, Amdahl(0.8)),
+        rental.JobType("root", 0.4, 1.0, Power(0.5)),
+    )
     for budget in (0.82, 0.86, 0.88, 1.0, 2.0, 7.5):
-        plan = optimal_widths(types, budget)
+        plan = rental.optimal_widths(types, budget)
         found = maths(f"@rentalPlan({budget})")
         assert [found["amdahl"], found["root"]] == pytest.approx(list(plan.widths_gpus), rel=1e-6)
         assert found["response"] == pytest.approx(plan.mean_response_time_h, rel=1e-9)

@@ -19,9 +19,11 @@ from experiments.scenario.run import run
 from experiments.scenario.schema import Scenario, read_scenario
 from experiments.scenario.template import VALUES
 from policies import make_policy
-from policies.rental import JobType, optimal_widths
 from simulator import Result, theory
 from simulator.model.speedup import Amdahl, Power
+from tests.families import module
+
+rental = module("policies.rental")
 
 ROOT = Path(__file__).parents[2]
 LESSON = (ROOT / "docs/classroom.md").read_text("utf-8")
@@ -221,9 +223,12 @@ def test_load_or_variability():
 
 
 def test_the_width_of_one_type_grows_with_the_square_of_the_other():
-    types = (JobType("amdahl", 0.4, 1.0, Amdahl(0.8)), JobType("root", 0.4, 1.0, Power(0.5)))
+    types = (
+        rental.JobType("amdahl", 0.4, 1.0, Amdahl(0.8)),
+        rental.JobType("root", 0.4, 1.0, Power(0.5)),
+    )
     for budget in (2.0, 4.0, 8.0):
-        amdahl, root = optimal_widths(types, budget).widths_gpus
+        amdahl, root = rental.optimal_widths(types, budget).widths_gpus
         assert root == pytest.approx(amdahl**2 / 4, rel=1e-6)
 
 

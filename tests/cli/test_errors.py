@@ -14,7 +14,6 @@ from typer import rich_utils
 from typer.main import get_command
 
 from experiments import cli, webpage
-from experiments.commands.theory_commands.decision import _finite
 from experiments.files import write_whole
 from experiments.replay import replay_folders
 from experiments.scenario import output
@@ -219,11 +218,6 @@ def test_infinite_numbers_are_null_with_a_note():
     assert values == {"a": 1.5, "b": None, "c": None, "d": "inf"}
     assert notes[0].startswith("b is inf, null in summary.json")
     assert len(notes) == 2
-
-
-def test_a_solution_without_a_bound_is_still_json():
-    answer = {"bound": float("-inf"), "gap": 0.5, "plan": [{"x": float("nan")}, (1, "a")]}
-    assert _finite(answer) == {"bound": None, "gap": 0.5, "plan": [{"x": None}, [1, "a"]]}
 
 
 def test_names_that_look_like_formulas_are_marked_and_raw_on_demand(tmp_path):

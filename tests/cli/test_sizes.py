@@ -15,39 +15,41 @@ from simulator.errors import InputError, meant
 from simulator.files.inputs import read_input, read_json
 from simulator.laws import Deterministic, Exponential
 from simulator.statistics import Streams, replications_needed
-from simulator.workloads.andreas import AndreasJobs
 from simulator.workloads.authors import read_instance
 from simulator.workloads.catalogs import read_catalog
 from simulator.workloads.elastic import elastic_jobs
-from simulator.workloads.gavel import read_pair_rates, read_rates
-from simulator.workloads.gavel_like import GavelLikeJobs
 from simulator.workloads.hierarchical import HierarchicalJobs
 from simulator.workloads.openb import OpenbLikeJobs
 from simulator.workloads.philly_like import PhillyLikeJobs
 from simulator.workloads.plain_csv import CsvJobs
 from simulator.workloads.poisson import poisson_jobs
-from simulator.workloads.synergy import derived_trace, released_draw
 from simulator.workloads.table import Setting
 from tests.command import ROOT, refused, schedlab
 from tests.errors import input_error
+from tests.families import module
+
+synergy = module("simulator.workloads.synergy")
+gavel_like = module("simulator.workloads.gavel_like")
+gavel = module("simulator.workloads.gavel")
+andreas = module("simulator.workloads.andreas")
 
 HOUR = Exponential(3600.0)
 MMC = ROOT / "examples" / "mmc.toml"
 BACKFILL = ROOT / "examples" / "backfill.toml"
 GENERATORS = {
-    "gavel-like": lambda n: GavelLikeJobs(
+    "gavel-like": lambda n: gavel_like.GavelLikeJobs(
         num_jobs=n, jobs_per_h=1.0, throughputs="none.json", gpus={"v100": 8}
     ).make(Setting()),
     "philly-like": lambda n: PhillyLikeJobs(num_jobs=n, jobs_per_hour=1.0).make(Setting(0)),
     "openb-like": lambda n: OpenbLikeJobs(num_jobs=n, num_nodes=4, load=0.5).make(Setting(0)),
-    "synergy": lambda n: derived_trace(n, Streams(0)),
-    "synergy, released": lambda n: released_draw(n, 1.0),
+    "synergy": lambda n: synergy.derived_trace(n, Streams(0)),
+    "synergy, released": lambda n: synergy.released_draw(n, 1.0),
     "poisson": lambda n: poisson_jobs(n, Streams(0), arrival_rate_per_h=1, duration_s=HOUR),
     "elastic": lambda n: elastic_jobs(
         n, Streams(0), names=["a"], arrival_rates_per_h=[1], sizes_h=[HOUR], speedups=[None]
     ),
     "hierarchical": lambda n: HierarchicalJobs(num_nodes=n // 10, jobs_per_node=11),
-    "andreas": lambda n: AndreasJobs(num_nodes=10, jobs_per_node=n // 10 + 1),
+    "andreas": lambda n: andreas.AndreasJobs(num_nodes=10, jobs_per_node=n // 10 + 1),
 }
 
 
@@ -133,10 +135,10 @@ def test_rates_that_are_none(tmp_path, rate):
     path = tmp_path / "rates.json"
     path.write_text(f'{{"v100": {{"{key}": {{"null": {rate}}}}}}}')
     with input_error(f"{path}: v100 {key}: got", "steps/s, expected a number >= 0"):
-        read_rates(path, ("v100",))
+        gavel.read_rates(path, ("v100",))
     path.write_text(f'{{"v100": {{"{key}": {{"{key}": [2.0, {rate}]}}}}}}')
     with input_error(f"{path}: {key} {key}", "expected two rates of at least 0"):
-        read_pair_rates(path, ("v100",))
+        gavel.read_pair_rates(path, ("v100",))
 
 
 def test_half_a_character(tmp_path):

@@ -38,13 +38,14 @@ from simulator.statistics import Streams
 from simulator.workloads.reshaping import time_shared
 from tests.core.jobs import elastic, fixed, nodes, run
 from tests.core.written import Folder
+from tests.families import registered
 
 common = settings(
     max_examples=2, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 more = settings(common, max_examples=20)
 MODELS = published_rates()[0]
-COMPOSED = (
+COMPOSED = registered(
     "srtf+tune", "las+greedy", "ftf+proportional", "drf+tune",
     "srtf+tune@fractional", "las+greedy@fractional", "greedy@fractional",
 )  # fmt: skip

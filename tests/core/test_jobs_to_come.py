@@ -11,13 +11,14 @@ import pytest
 
 from experiments.bench.future import RecordedPolicy, depends_on
 from experiments.scenario.options import parse_policy
-from policies import composed_names, make_policy, policy_names
+from policies import make_policy, policy_names
 from policies.registry.making import requirements_of
 from simulator import Cluster, NodeType, Result, SpeedupCurve, TimeTable, Workload
 from simulator.model.fractional import SharedDuration
 from simulator.model.speedup import Amdahl, Power, WholeGpus
 from simulator.workloads.reshaping import time_shared
 from tests.core.jobs import fixed, nodes, run
+from tests.families import registered
 
 
 def is_planner(name: str) -> bool:
@@ -29,25 +30,26 @@ def is_planner(name: str) -> bool:
 COUNT = 16
 CUTS = (3, 8, 13)
 """How many jobs are the same."""
-SYNERGY = (
+SYNERGY = registered(
     "srtf+tune", "las+greedy", "ftf+proportional", "drf+tune", "tetris+opt", "history+proportional", "gittins+tune",
 )  # fmt: skip
-WRAPPED = (
+WRAPPED = registered(
     "edf@self-timed", "greedy@self-timed", "sjf@hysteresis", "greedy@hysteresis", "sjf@decision-trace",
     "greedy@fractional", "srtf+tune@fractional", "capacity@qos-preemption",
 )  # fmt: skip
-assert set(SYNERGY) <= set(composed_names())
-SHARES = (
+SHARES = registered(
     "gandiva-fair", "max-min-fairness", "min-makespan", "min-cost", "allox", "shockwave",
     "max-throughput", "finish-time-fairness", "hierarchical-fairness",
 )  # fmt: skip
-VARIANTS = ("shared:rule=best-fit", "shared:rule=random", "shockwave:limit=1.1")
+VARIANTS = registered("shared:rule=best-fit", "shared:rule=random", "shockwave:limit=1.1")
 BACKFILLING = (
     "easy-backfill:order=multifactor,weight_fairshare=2000.0,weight_size=300.0",
     "conservative-backfill:order=multifactor,weight_fairshare=2000.0,fair_tree=true",
 )
+LONG = ("milp-literal",)
+"""milp with another program on the same instance: takes a minute."""
 NAMES = [*policy_names(), *SYNERGY, *WRAPPED, *VARIANTS, *BACKFILLING]
-NAMES.remove("milp-literal")  # milp with another program on the same instance: takes a minute
+NAMES = [name for name in NAMES if name not in LONG]
 INFORMED = {"shared", "gittins+tune", "rental-on-nodes", "shockwave:limit=1.1"}
 """Policies that ask for all jobs, since their published algorithms know the law of what comes."""
 ON_BOTH = ("fifo", "edf", "weight-priority", "edf@self-timed")

@@ -5,12 +5,12 @@ import pytest
 
 from policies import make_policy
 from policies.greedy import policy as greedy_policy
-from policies.synergy import policy as synergy_policy
 from simulator import Cluster, NodeType, simulate
 from simulator.core.controller import Controller
 from simulator.features.failures import Failures, Outages
 from simulator.laws import Deterministic
 from tests.core.jobs import fixed
+from tests.families import module
 
 SERVER = NodeType("server", "A", 4, 1.0)
 JOBS = fixed(np.arange(40.0), [100.0] * 40, [2] * 40)
@@ -53,7 +53,7 @@ def test_an_outage_looks_at_the_node_that_goes(num_nodes, monkeypatch):
     ("policy", "module", "name"),
     [
         ("greedy", greedy_policy, "profile_of"),
-        ("fifo+proportional", synergy_policy, "kinds_on_types"),
+        ("fifo+proportional", module("policies.synergy.policy"), "kinds_on_types"),
     ],
 )
 def test_the_jobs_are_read_once_and_not_at_each_outage(policy, module, name, monkeypatch):

@@ -15,8 +15,9 @@ from policies.foresight.packing import Packing, pose, solve
 from policies.foresight.transport import Transport
 from simulator import Cluster, simulate
 from tests.core.test_invariants import check
+from tests.core.two_types import CATALOG, jobs
 from tests.foresight.test_packing import STEP_S, drawn, earned, servers, vms
-from tests.foresight.test_policy import CATALOG, ODD, jobs
+from tests.foresight.test_policy import ODD
 
 
 def posed(cluster: Cluster, count: int, seed: int) -> tuple[Machines, np.ndarray, Packing]:

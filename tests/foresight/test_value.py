@@ -9,11 +9,14 @@ from experiments.analysis.bounds import alone
 from policies.foresight.due_dates import NEVER_S, DueDates
 from policies.foresight.machines import Machines, share_price_per_s
 from policies.foresight.value import SingleValue, Value, step_gain
-from simulator.workloads import andreas
 from simulator.workloads.catalogs import read_catalog
+from simulator.workloads.energy import ENERGY_EUR_PER_KWH, PUE
 from simulator.workloads.hierarchical import HierarchicalJobs, generate
 from simulator.workloads.table import Setting
 from tests.core.jobs import nodes
+from tests.families import module
+
+andreas = module("simulator.workloads.andreas")
 
 quick = settings(max_examples=40, deadline=None, derandomize=True)
 
@@ -142,7 +145,7 @@ def test_nodes_of_fixed_type_pay_what_comes_on_top_of_idling():
     _, cluster = andreas.AndreasJobs(num_nodes=2, idle_w=50.0).make(Setting(1))
     _, free = andreas.AndreasJobs(num_nodes=2).make(Setting(1))
     with_idle, without = (Machines.of(c, c.nodes_of(0)) for c in (cluster, free))
-    idle = 50.0 / 1000 * andreas.PUE * andreas.ENERGY_EUR_PER_KWH / 3600
+    idle = 50.0 / 1000 * PUE * ENERGY_EUR_PER_KWH / 3600
     difference = without.node_price_per_s[0, 1] - with_idle.node_price_per_s[0, 1]
     assert difference == pytest.approx(idle)
     assert with_idle.by_use

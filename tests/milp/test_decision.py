@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from experiments.commands.theory_commands.decision import _finite
 from policies.milp import (
     Instance,
     SolverOptions,
@@ -20,8 +21,8 @@ from policies.solving import decision as module
 from policies.solving import highs, tree
 from policies.solving.greedy_start import greedy_start
 from simulator.errors import InputError
-from tests.milp.brute_force import least_cost
-from tests.milp.instances import like_the_paper, tiny
+from tests.solving.brute_force import least_cost
+from tests.solving.instances import like_the_paper, tiny
 
 NO_TIME = SolverOptions(time_limit_s=0.0)
 
@@ -173,3 +174,8 @@ def test_input_arrays_are_not_changed():
     times = np.array([[[5.0, 100.0, 60.0]]])
     decide(small(times_s=times))
     assert times.tolist() == [[[5.0, 100.0, 60.0]]]
+
+
+def test_a_solution_without_a_bound_is_still_json():
+    answer = {"bound": float("-inf"), "gap": 0.5, "plan": [{"x": float("nan")}, (1, "a")]}
+    assert _finite(answer) == {"bound": None, "gap": 0.5, "plan": [{"x": None}, [1, "a"]]}

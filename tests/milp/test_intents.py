@@ -13,7 +13,7 @@ from policies.solving.greedy_start import greedy_start
 from policies.solving.instance import Instance, cost
 from policies.solving.model import Model, Solution, SolverOptions
 from policies.solving.nodes_of_solution import keep_nodes
-from tests.milp.instances import like_the_paper
+from tests.solving.instances import like_the_paper
 
 A = Assignment
 

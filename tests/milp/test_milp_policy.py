@@ -13,8 +13,8 @@ from policies.registry.making import describe, make_policy
 from policies.solving.instance import cost
 from simulator import Cluster, DecisionPoints, InputError, NodeType, TimeTable, Workload, simulate
 from simulator.workloads.authors import read_instance
-from tests.milp.brute_force import least_cost
-from tests.milp.instances import TABLE_II, like_the_paper
+from tests.solving.brute_force import least_cost
+from tests.solving.instances import TABLE_II, like_the_paper
 
 CATALOG = [
     NodeType(f"{kind}x{gpus}", kind, gpus, price_per_hour=price) for kind, gpus, price in TABLE_II

@@ -7,8 +7,8 @@ import pytest
 
 from policies.milp import Instance, SolverOptions, check_assignments, decide
 from policies.milp.formulations import FORMULATIONS
-from tests.milp.brute_force import ALL, FIRST, SECOND, THIRD, decisions, least_cost
-from tests.milp.instances import tiny
+from tests.solving.brute_force import ALL, FIRST, SECOND, THIRD, decisions, least_cost
+from tests.solving.instances import tiny
 
 LEASE = {"patterns": FIRST, "literal": FIRST, "centralised-2019": ALL}
 LEASE |= {"centralised-2019-literal": ALL, "second-model": SECOND, "third-model": THIRD}

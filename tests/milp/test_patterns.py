@@ -13,7 +13,7 @@ from policies.solving.model import Builder, SolverOptions
 from policies.solving.patterns import patterns
 from policies.solving.slots import partitions, pattern_table, with_disposal
 from simulator.errors import InputError
-from tests.milp.instances import TABLE_II, like_the_paper, tiny
+from tests.solving.instances import TABLE_II, like_the_paper, tiny
 
 FEW = SolverOptions()
 

@@ -7,7 +7,12 @@ import pandas as pd
 import pytest
 
 from experiments.papers.andreas.claims import _ratios, of_means
-from experiments.papers.andreas.figures import _film, at_all_sizes, power_over_time
+from experiments.papers.andreas.figures import (
+    _film,
+    _seeds_by_method,
+    at_all_sizes,
+    power_over_time,
+)
 from experiments.papers.andreas.runs import (
     PAPER_METHODS,
     policy_of,
@@ -149,3 +154,16 @@ def test_at_paper_scale_every_method_with_ten_nodes_has_twenty_seeds():
     for (method, arrivals, _, _), found in seeds.items():
         many = arrivals == "mixed" and method in PAPER_METHODS
         assert len(found) == (40 if many else 20)
+
+
+def test_captions_say_what_an_interval_rests_on():
+    """Ten seeds of one method and two of another at 20 nodes; three traces of a table."""
+    runs = pd.DataFrame(
+        [
+            {"method": method, "num_nodes": nodes, "seed": seed}
+            for method, nodes, seeds in (("fifo", 10, 10), ("fifo", 20, 10), ("greedy", 10, 10), ("greedy", 20, 2))
+            for seed in range(seeds)
+        ]
+    )  # fmt: skip
+    assert _seeds_by_method(runs) == "10 seeds (at some sizes greedy: 2)"
+    assert _seeds_by_method(runs[runs["method"] == "fifo"]) == "10 seeds"

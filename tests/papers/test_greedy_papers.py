@@ -10,17 +10,10 @@ import os
 import tomllib
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
-from experiments.papers.andreas import PAGE as ANDREAS
-from experiments.papers.andreas import runs as andreas_runs
-from experiments.papers.andreas.figures import _seeds_by_method
-from experiments.papers.hierarchical import PAGE as HIERARCHICAL
-from experiments.papers.hierarchical import runs as hierarchical_runs
-from experiments.papers.rental import PAGE as RENTAL
-from experiments.papers.synergy import PAGE as SYNERGY
-from experiments.papers.thesis import PAGE as THESIS
+from experiments import papers
+from experiments.papers.registry import chosen_papers, load
 from experiments.report.published import FILE
 from tests.papers.listed import listed
 from tests.papers.toy import reproduce
@@ -28,6 +21,12 @@ from tests.pictures.some import painted
 
 ROOT = Path(__file__).parents[2]
 FACTS = Path(os.environ.get("SCHEDLAB_FACTS", "nowhere"))
+PAGES = {paper.name: load(paper) for paper in chosen_papers([])}
+SHORTER = {
+    "hierarchical": ("LITERAL_LIMIT_S", {"quick": 0.2, "paper": 0.2}),
+    "andreas": ("ARMIDA_SEEDS", {"quick": 4}),
+}
+"""Constants of the runs of a page."""
 
 
 @pytest.fixture(scope="module")
@@ -37,14 +36,14 @@ def toys(tmp_path_factory):
     @functools.cache
     def toy(name, *names):
         with pytest.MonkeyPatch.context() as patch, painted(*names):
-            patch.setattr(hierarchical_runs, "LITERAL_LIMIT_S", {"quick": 0.2, "paper": 0.2})
-            patch.setattr(andreas_runs, "ARMIDA_SEEDS", {"quick": 4})
-            return reproduce(GREEDY[name], tmp_path_factory.mktemp(name))
+            if name in SHORTER:
+                constant, value = SHORTER[name]
+                patch.setattr(f"experiments.papers.{name}.runs.{constant}", value)
+            return reproduce(PAGES[name], tmp_path_factory.mktemp(name))
 
     return toy
 
 
-GREEDY = {"hierarchical": HIERARCHICAL, "andreas": ANDREAS, "thesis": THESIS}
 FIGURES = {
     "hierarchical": {"figure_2", "figure_3", "savings", "variants", "servers_needed"},
     "andreas": {"figure_2", "figure_3", "savings", "lower_bound", "gaps", "figure_4", "figure_5"},
@@ -52,6 +51,7 @@ FIGURES = {
         "figure_4_2", "figure_4_3", "figure_4_4", "figure_4_5", "figure_4_6", "proxies", "decisions",
     },
 }  # fmt: skip
+GREEDY = [name for name in FIGURES if name in PAGES]
 
 
 PAINTED = {"hierarchical": "figure_2", "andreas": "figure_4", "thesis": "figure_4_3"}
@@ -59,7 +59,7 @@ PAINTED = {"hierarchical": "figure_2", "andreas": "figure_4", "thesis": "figure_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("paper", FIGURES)
+@pytest.mark.parametrize("paper", GREEDY)
 def test_every_figure_is_painted(toys, paper):
     """And legible (tests/conftest.py)."""
     figures, _ = toys(paper, *FIGURES[paper])
@@ -67,7 +67,7 @@ def test_every_figure_is_painted(toys, paper):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("paper", FIGURES)
+@pytest.mark.parametrize("paper", GREEDY)
 def test_every_figure_is_drawn_and_every_claim_judged(toys, paper):
     figures, claims = toys(paper, PAINTED[paper])
     assert FIGURES[paper] <= {figure.name for figure in figures}
@@ -80,13 +80,10 @@ def test_every_figure_is_drawn_and_every_claim_judged(toys, paper):
         assert claim.verdict == "reproduced" or claim.verdict == "new" or claim.why, claim
 
 
-@pytest.mark.parametrize(
-    "paper", [HIERARCHICAL, ANDREAS, THESIS], ids=lambda paper: paper.paper.name
-)
-def test_every_published_number_has_a_row(toys, paper):
+@pytest.mark.parametrize("name", GREEDY)
+def test_every_published_number_has_a_row(toys, name):
     """At the quick scale; some have theirs at paper scale alone."""
-    wanted = {name for name, number in paper.numbers.items() if not number.paper_scale}
-    name = paper.paper.name
+    wanted = {key for key, number in PAGES[name].numbers.items() if not number.paper_scale}
     assert {claim.published for claim in toys(name, PAINTED[name])[1]} - {""} == wanted
 
 
@@ -98,10 +95,9 @@ LISTED = {
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "paper", [HIERARCHICAL, ANDREAS, THESIS, RENTAL, SYNERGY], ids=lambda paper: paper.paper.name
-)
-def test_every_proof_is_a_figure_a_kind_of_run_or_a_file(paper):
+@pytest.mark.parametrize("name", PAGES)
+def test_every_proof_is_a_figure_a_kind_of_run_or_a_file(name):
+    paper = PAGES[name]
     kinds = {task.function.rpartition(":")[2] for task in listed(paper.tasks, "paper")}
     figures = {figure.name for figure in paper.registered}
     for proof in {number.proof for number in paper.numbers.values()} - {""}:
@@ -109,15 +105,12 @@ def test_every_proof_is_a_figure_a_kind_of_run_or_a_file(paper):
 
 
 @pytest.mark.skipif(not FACTS.is_dir(), reason="set SCHEDLAB_FACTS to the folder of facts")
-@pytest.mark.parametrize(
-    "paper", [HIERARCHICAL, ANDREAS, THESIS, RENTAL, SYNERGY], ids=lambda paper: paper.paper.name
-)
-def test_every_published_result_is_a_number_or_a_setting(paper):
-    about = tomllib.loads(
-        (Path(hierarchical_runs.__file__).parents[1] / paper.paper.name / FILE).read_text()
-    )["paper"]
+@pytest.mark.parametrize("name", PAGES)
+def test_every_published_result_is_a_number_or_a_setting(name):
+    paper = PAGES[name]
+    about = tomllib.loads((Path(papers.__file__).parent / name / FILE).read_text())["paper"]
     with open(FACTS / "claims.csv", newline="", encoding="utf-8") as lines:
-        rows = [r for r in csv.DictReader(lines) if r["paper"] == LISTED[paper.paper.name]]
+        rows = [r for r in csv.DictReader(lines) if r["paper"] == LISTED[name]]
     listed = {(r["section_figure"], r["quantity"]) for r in rows}
     settings = {
         (place, quantity)
@@ -126,16 +119,3 @@ def test_every_published_result_is_a_number_or_a_setting(paper):
     }
     assert set(about["settings"]) <= {quantity for _, quantity in settings}
     assert listed - settings == {fact for n in paper.numbers.values() for fact in n.facts}
-
-
-def test_captions_say_what_an_interval_rests_on():
-    """Ten seeds of one method and two of another at 20 nodes; three traces of a table."""
-    runs = pd.DataFrame(
-        [
-            {"method": method, "num_nodes": nodes, "seed": seed}
-            for method, nodes, seeds in (("fifo", 10, 10), ("fifo", 20, 10), ("greedy", 10, 10), ("greedy", 20, 2))
-            for seed in range(seeds)
-        ]
-    )  # fmt: skip
-    assert _seeds_by_method(runs) == "10 seeds (at some sizes greedy: 2)"
-    assert _seeds_by_method(runs[runs["method"] == "fifo"]) == "10 seeds"

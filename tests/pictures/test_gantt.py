@@ -12,11 +12,13 @@ from experiments.pictures import gantt as g
 from experiments.scenario.output import write_result
 from policies.registry.making import make_policy
 from simulator import Cluster, InputError, NodeType, SpeedupCurve, Workload, simulate
-from simulator.workloads.andreas import AndreasJobs
 from simulator.workloads.table import Setting
 from tests.command import refused, swept
 from tests.core.jobs import fixed, run
 from tests.core.jobs import nodes as nodes_of
+from tests.families import module
+
+andreas = module("simulator.workloads.andreas")
 
 
 def shares(*rows):
@@ -24,7 +26,9 @@ def shares(*rows):
 
 
 def test_gpus_of_a_node_are_never_drawn_over_each_other():
-    workload, cluster = AndreasJobs(num_nodes=4, scenario=2, arrivals="high").make(Setting(1))
+    workload, cluster = andreas.AndreasJobs(num_nodes=4, scenario=2, arrivals="high").make(
+        Setting(1)
+    )
     schedule = simulate(workload, cluster, make_policy("greedy")).schedule_table()
     merged = g._merged(schedule)
     bars = g._bars_by_node(merged)
@@ -61,7 +65,9 @@ def test_no_two_jobs_that_run_at_once_share_a_colour():
 
 @pytest.mark.long
 def test_a_run_folder_with_hundreds_of_jobs(tmp_path):
-    workload, cluster = AndreasJobs(num_nodes=40, scenario=1, arrivals="high").make(Setting(1))
+    workload, cluster = andreas.AndreasJobs(num_nodes=40, scenario=1, arrivals="high").make(
+        Setting(1)
+    )
     result = simulate(workload, cluster, make_policy("edf-shared"))
     write_result(result, tmp_path)
     path = g.gantt(tmp_path)
@@ -201,7 +207,9 @@ def test_of_a_sweep_the_chart_asks_which_run(tmp_path):
 
 
 def test_the_command_names_the_replay(tmp_path, capsys):
-    workload, cluster = AndreasJobs(num_nodes=2, scenario=1, arrivals="high").make(Setting(1))
+    workload, cluster = andreas.AndreasJobs(num_nodes=2, scenario=1, arrivals="high").make(
+        Setting(1)
+    )
     folder = tmp_path / "a run"
     folder.mkdir()
     write_result(simulate(workload, cluster, make_policy("greedy")), folder)

@@ -12,10 +12,12 @@ from replay_runs import fixed_jobs, vms
 
 from experiments.pictures.lanes import lanes_of
 from experiments.replay import FORMAT, VERSION, Recording, events_of, replay
-from policies.rental import Equi
 from simulator import Cluster, InputError, SpeedupCurve, Workload
 from simulator.model.speedup import Power
 from tests.core.jobs import run as simulated
+from tests.families import module
+
+rental = module("policies.rental")
 
 
 @pytest.mark.parametrize("result", [fixed_jobs(200, 5), vms("milp"), vms("edf")])
@@ -139,7 +141,7 @@ def test_sizes(tmp_path):
 def test_fractions_get_a_line_a_job():
     curve = SpeedupCurve(np.full(3, 100.0), np.zeros(3, dtype=np.int64), [Power(1.0)])
     jobs = Workload(job_id=["a", "b", "c"], submit_s=[0.0, 10.0, 20.0], performance=curve)
-    result = simulated(jobs, Cluster.rental_pool(1.0), Equi(1.0))
+    result = simulated(jobs, Cluster.rental_pool(1.0), rental.Equi(1.0))
     (run,) = events_of([Recording.of(result)])["runs"]
     assert run["lines"] == [3]
     assert run["types"][0]["gpus"] is None

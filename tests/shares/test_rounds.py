@@ -16,29 +16,12 @@ from simulator.errors import InputError
 from simulator.features.failures import Failures, Outages
 from simulator.features.reconfiguration import Delays
 from simulator.laws import Deterministic
-from simulator.workloads.training import RoundWork, Steps, Training, TrainingTimes
+from simulator.workloads.training import RoundWork, Training, TrainingTimes
+from tests.core.steps import jobs_of
 
 
 def rounds(capacity=(2,), **rules):
     return ShareRounds(capacity, RoundRules(**{"round_s": 100.0, "reset_s": 1000.0, **rules}))
-
-
-def jobs_of(steps, gpus, rate=1.0, mode="static", model="LM", size=5, submit_s=None):
-    n = len(steps)
-    sizes = (5, 10, 20, 40, 80)
-    table = {(f"LM (batch size {b})", g): rate for b in sizes for g in (1, 2, 4)}
-    return Steps(
-        [str(j) for j in range(n)],
-        [model] * n,
-        [size] * n,
-        np.array(gpus),
-        np.array(steps),
-        [mode] * n,
-        np.zeros(n) if submit_s is None else np.array(submit_s, dtype=float),
-        np.ones(n),
-        np.full(n, np.inf),
-        {"v100": table},
-    )
 
 
 def paired(jobs, first, second):

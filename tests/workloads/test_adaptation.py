@@ -14,7 +14,7 @@ from simulator.files.bundled import read_table
 from simulator.files.keys import KeyedError
 from simulator.model.performance import Sensitivity, SpeedupCurve
 from simulator.statistics import Streams
-from simulator.workloads import andreas, networks
+from simulator.workloads import networks
 from simulator.workloads.catalogs import catalog_names, read_catalog
 from simulator.workloads.hierarchical import HierarchicalJobs, generate
 from simulator.workloads.load import offered_load
@@ -22,6 +22,9 @@ from simulator.workloads.networks import speeds
 from simulator.workloads.philly_like import PhillyLikeJobs
 from simulator.workloads.table import Setting
 from tests.core.jobs import fixed
+from tests.families import module
+
+andreas = module("simulator.workloads.andreas")
 
 NODES = Cluster.of_nodes(NodeType("8-GPU", "GPU", 8), 4)
 SERVERS = networks.cluster(4)

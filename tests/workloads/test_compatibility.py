@@ -28,7 +28,6 @@ from simulator.adaptation import Adapted, Rules, adapt
 from simulator.features.reconfiguration import Delays
 from simulator.laws import Exponential
 from simulator.statistics import Streams
-from simulator.workloads import andreas
 from simulator.workloads.catalogs import read_catalog
 from simulator.workloads.fits import check_fits
 from simulator.workloads.hierarchical import HierarchicalJobs, generate
@@ -40,6 +39,9 @@ from simulator.workloads.table import Setting
 from tests.core.jobs import fixed as fixed_jobs
 from tests.core.jobs import run
 from tests.errors import input_error
+from tests.families import module
+
+andreas = module("simulator.workloads.andreas")
 
 STREAMS = Streams(5)
 WRAPPED = (

@@ -27,7 +27,6 @@ from experiments.sweep.sweepfile import read_sweep
 from simulator.errors import InputError
 from simulator.laws import parse_law
 from simulator.workloads import authors, catalogs, openb
-from simulator.workloads.gavel import THROUGHPUTS, GavelJobs
 from simulator.workloads.job_types import read_types
 from simulator.workloads.openb_trace import OpenbJobs
 from simulator.workloads.plain_csv import CsvJobs
@@ -35,6 +34,9 @@ from simulator.workloads.registry import formats
 from simulator.workloads.table import Setting
 from simulator.workloads.trace import Trace
 from tests.cli.test_import import CONF, QOS, QUEUES, SCONTROL, SINFO
+from tests.families import module
+
+gavel = module("simulator.workloads.gavel")
 
 ROOT = Path(__file__).parents[2]
 
@@ -181,7 +183,7 @@ def scenario(path: Path) -> None:
 
 def gavel_rates(path: Path) -> None:
     (path.parent / "trace.tsv").write_text(GAVEL)
-    GavelJobs(path=path.parent / "trace.tsv", throughputs=path).read()
+    gavel.GavelJobs(path=path.parent / "trace.tsv", throughputs=path).read()
 
 
 def schedule(path: Path) -> None:
@@ -203,7 +205,7 @@ def qos(path: Path) -> None:
 
 def trace(table: type[Trace], path: Path, skip: bool = False) -> None:
     """Read a file as a trace, beside the file of rates that some formats need."""
-    (path.parent / THROUGHPUTS[0]).write_text(RATES)
+    (path.parent / "oracle_throughputs_v2.json").write_text(RATES)
     table(path=path, skip=skip).read()
 
 

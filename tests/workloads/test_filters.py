@@ -8,14 +8,16 @@ import pytest
 
 from simulator.model.workload import Workload
 from simulator.workloads.authors import InstanceJobs
-from simulator.workloads.elasticflow import ElasticflowJobs
-from simulator.workloads.gavel import TrainingJobs
 from simulator.workloads.openb_trace import OpenbJobs
-from simulator.workloads.pollux import PolluxJobs
 from simulator.workloads.registry import kinds
 from simulator.workloads.selection import Selected
 from simulator.workloads.table import Setting
 from tests.errors import input_error
+from tests.families import module
+
+pollux = module("simulator.workloads.pollux")
+gavel = module("simulator.workloads.gavel")
+elasticflow = module("simulator.workloads.elasticflow")
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -55,13 +57,15 @@ def made(folder: Path, kind: str, damage: tuple[str, str] = ("", ""), **keys: An
     path.write_text(text.replace(*damage) if damage[0] else text)
     if kind == "training":
         rates, gpus = EXAMPLES / "training_throughputs.json", {"v100": 8}
-        return TrainingJobs(path=path, throughputs=rates, gpus=gpus, **keys).make(Setting())[0]
+        return gavel.TrainingJobs(path=path, throughputs=rates, gpus=gpus, **keys).make(Setting())[
+            0
+        ]
     if kind == "pollux":
-        return PolluxJobs(path=path, tables=EXAMPLES / "goodput", **keys).make(Setting())
+        return pollux.PolluxJobs(path=path, tables=EXAMPLES / "goodput", **keys).make(Setting())
     if kind == "openb":
         return OpenbJobs(path=path, **keys).make(Setting())[0]
     if kind == "elasticflow":
-        return ElasticflowJobs(path=path, elastic=False, **keys).make(Setting())
+        return elasticflow.ElasticflowJobs(path=path, elastic=False, **keys).make(Setting())
     return InstanceJobs(path=folder, **keys).make(Setting())[0]
 
 
@@ -171,7 +175,7 @@ def test_a_job_that_fits_nowhere_is_left_out(tmp_path: Path) -> None:
     rates = EXAMPLES / "training_throughputs.json"
     table = {"path": tmp_path / FILES["training"], "throughputs": rates, "gpus_per_node": 2}
     with input_error("training_trace.tsv, line 1: 4 GPUs, expected a type of GPU with as many"):
-        TrainingJobs(**table, gpus={"v100": 2}).make(Setting())
-    jobs, _ = TrainingJobs(**table, gpus={"v100": 2}, oversized="leave-out").make(Setting())
+        gavel.TrainingJobs(**table, gpus={"v100": 2}).make(Setting())
+    jobs, _ = gavel.TrainingJobs(**table, gpus={"v100": 2}, oversized="leave-out").make(Setting())
     assert jobs.num_gpus.max() == 2
     assert any("jobs do not fit on the machines, left out" in note for note in jobs.notes)

@@ -11,11 +11,13 @@ import pytest
 from simulator.errors import InputError
 from simulator.model.workload import Workload
 from simulator.workloads.alibaba import AlibabaJobs
-from simulator.workloads.gavel import GavelJobs, read_pair_rates, read_training
 from simulator.workloads.philly import PhillyJobs
 from simulator.workloads.plain_csv import CsvJobs
 from simulator.workloads.registry import formats, recognised
 from tests.errors import input_error
+from tests.families import module
+
+gavel = module("simulator.workloads.gavel")
 
 
 def durations(workload: Workload) -> list[float]:
@@ -246,7 +248,7 @@ def trace(folder: Path, lines: list[tuple[Any, ...]], rates: Any = RATES) -> Pat
 
 @pytest.mark.parametrize("fields", [7, 9, 10])
 def test_gavel_generations(tmp_path, fields):
-    w = GavelJobs(path=trace(tmp_path, LINES[fields])).read()
+    w = gavel.GavelJobs(path=trace(tmp_path, LINES[fields])).read()
     assert w.job_id == ("0", "2", "1")
     assert w.submit_s.tolist() == [0, 5, 6]
     assert w.num_gpus.tolist() == [1, 4, 1]
@@ -258,12 +260,12 @@ def test_gavel_generations(tmp_path, fields):
 
 def test_gavel_other_gpu_and_file(tmp_path):
     path = trace(tmp_path, LINES[7][:1])
-    assert durations(GavelJobs(path=path, gpu_type="k80").read()) == [500]
+    assert durations(gavel.GavelJobs(path=path, gpu_type="k80").read()) == [500]
     own = tmp_path / "own.json"
     own.write_text(json.dumps({"v100": {LM: {"null": 1.0}}}))
-    assert durations(GavelJobs(path=path, throughputs=own).read()) == [1000]
+    assert durations(gavel.GavelJobs(path=path, throughputs=own).read()) == [1000]
     with pytest.raises(InputError, match="no rates of 'a100', found v100, k80"):
-        GavelJobs(path=path, gpu_type="a100").read()
+        gavel.GavelJobs(path=path, gpu_type="a100").read()
 
 
 @pytest.mark.parametrize(
@@ -279,20 +281,20 @@ def test_gavel_other_gpu_and_file(tmp_path):
 )
 def test_bad_gavel_traces(tmp_path, line, message):
     with input_error(message):
-        GavelJobs(path=trace(tmp_path, [line])).read()
+        gavel.GavelJobs(path=trace(tmp_path, [line])).read()
 
 
 def test_gavel_without_rates(tmp_path):
     path = trace(tmp_path, LINES[7])
     (tmp_path / "oracle_throughputs_v2.json").unlink()
     with pytest.raises(InputError, match="no rates beside it, expected Gavel's"):
-        GavelJobs(path=path).read()
+        gavel.GavelJobs(path=path).read()
     with pytest.raises(InputError, match=r"own\.json: no such file"):
-        GavelJobs(path=path, throughputs=tmp_path / "own.json").read()
+        gavel.GavelJobs(path=path, throughputs=tmp_path / "own.json").read()
     broken = tmp_path / "broken.json"
     broken.write_text('{"v100": {"(1": {"null": 1}}}')
     with pytest.raises(InputError, match="expected a type of job and a number of GPUs"):
-        GavelJobs(path=path, throughputs=broken).read()
+        gavel.GavelJobs(path=path, throughputs=broken).read()
 
 
 # -- Alibaba -----------------------------------------------------------------------------------
@@ -348,7 +350,7 @@ def training(tmp_path: Path, line: str) -> Any:
     rates = {"v100": {"('LM (batch size 5)', 1)": {"null": 10.0}, "('A3C', 1)": {"null": 1.0}}}
     (tmp_path / "rates.json").write_text(json.dumps(rates))
     (tmp_path / "jobs.trace").write_text(line)
-    return read_training(tmp_path / "jobs.trace", tmp_path / "rates.json")[0]
+    return gavel.read_training(tmp_path / "jobs.trace", tmp_path / "rates.json")[0]
 
 
 def test_training_jobs_of_a_trace(tmp_path):
@@ -358,7 +360,9 @@ def test_training_jobs_of_a_trace(tmp_path):
     assert (jobs.model[0], jobs.batch_size[0], jobs.steps.tolist()) == ("LM", 5, [600, 600])
     assert jobs.weight.tolist() == [2, 2]
     assert jobs.rates_by_type(["v100"]).tolist() == [[10.0], [10.0]]
-    plain = GavelJobs(path=tmp_path / "jobs.trace", throughputs=tmp_path / "rates.json").read()
+    plain = gavel.GavelJobs(
+        path=tmp_path / "jobs.trace", throughputs=tmp_path / "rates.json"
+    ).read()
     assert durations(plain) == [60, 60]
 
 
@@ -367,7 +371,7 @@ def test_rates_of_pairs_on_one_gpu(tmp_path):
     rates = {one: {"null": 10.0, other: [6.0, 0.7]}, other: {"null": 1.0, one: [0.7, 6.0]}}
     path = tmp_path / "rates.json"
     path.write_text(json.dumps({"v100": {**rates, large: {"null": 4.0, large: [2.0, 2.0]}}}))
-    found = read_pair_rates(path, ["v100"])["v100"]
+    found = gavel.read_pair_rates(path, ["v100"])["v100"]
     assert found == {("LM (batch size 5)", "A3C"): 6.0, ("A3C", "LM (batch size 5)"): 0.7}
 
 
@@ -376,7 +380,7 @@ def test_bad_rates_of_a_pair(tmp_path, pair):
     path = tmp_path / "rates.json"
     path.write_text(json.dumps({"v100": {"('A3C', 1)": {"('A3C', 1)": pair}}}))
     with input_error(f"{path}: ('A3C', 1) ('A3C', 1): {pair!r}, expected two rates of at least 0"):
-        read_pair_rates(path, ["v100"])
+        gavel.read_pair_rates(path, ["v100"])
 
 
 @pytest.mark.parametrize(

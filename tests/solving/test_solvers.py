@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from policies.milp import SolverOptions, solve
 from policies.solving import gurobi as backend
 from policies.solving import highs
-from policies.solving.model import Builder, Model, relative_gap
+from policies.solving.model import Builder, Model, SolverOptions, relative_gap
 from policies.solving.patterns import patterns
+from policies.solving.solvers import solve
 from simulator.errors import InputError
 from tests.command import done, refused
-from tests.milp.instances import like_the_paper
+from tests.solving.instances import like_the_paper
 
 
 def knapsack(size: int, *, offset: float = 0.0, constant: float = 0.0, seed: int = 0) -> Model:

@@ -1,0 +1,148 @@
+"""Plug-in of pytest for a copy without a family (`benchmarks.without`): tests that name what is not there are skipped.
+
+A file of tests that imports a module of the family is not collected. A test is skipped where a text in its own code, in
+what this uses of its file, in its fixtures or in its parameters is a name of the family's policies, of its kinds of
+workload or of its files.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(os.environ["SCHEDLAB_LEFT_OUT"]).parents[1]
+GONE: dict[str, list[str]] = json.loads(Path(os.environ["SCHEDLAB_LEFT_OUT"]).read_text("utf-8"))
+MODULES = frozenset(GONE["modules"])
+NAMES = frozenset(GONE["names"])
+FILES = tuple(file for file in GONE["files"] if not file.endswith(".py"))
+_PARTS = re.compile(r"[+@]?[\w.-]+")
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def named(text: str) -> str:
+    """The name of the family's in a text, else nothing."""
+    for part in _PARTS.findall(text):
+        if part in NAMES:
+            return str(part)
+    for module in MODULES:
+        if "." in module and text.startswith(module):
+            return module
+    return next((file for file in FILES if text and (file in text or Path(file).name == text)), "")
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """Modules that code imports, and names that may be modules."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+@functools.cache
+def parsed(path: Path) -> ast.Module:
+    """The code of a file."""
+    return ast.parse(path.read_text("utf-8"))
+
+
+@functools.cache
+def missing_module(path: Path) -> str:
+    """A module that a file, or a helper of the tests that it imports, imports at its top, and that is not there."""
+    top = [node for node in parsed(path).body if isinstance(node, ast.Import | ast.ImportFrom)]
+    for node in top:
+        for module in imported(node):
+            if module in MODULES:
+                return module
+            helper = ROOT / f"{module.replace('.', '/')}.py"
+            if module.startswith("tests.") and helper.exists() and missing_module(helper):
+                return missing_module(helper)
+    return ""
+
+
+@functools.cache
+def definitions(path: Path) -> dict[str, ast.AST]:
+    """Definitions at the top of a file, by name."""
+    found: dict[str, ast.AST] = {}
+    for node in parsed(path).body:
+        if isinstance(node, Definition):
+            found[node.name] = node
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found |= {
+                each.id: node for t in targets for each in ast.walk(t) if isinstance(each, ast.Name)
+            }
+    return found
+
+
+def body_of(node: ast.AST) -> list[ast.AST]:
+    """The code of a definition without its decorators (values of parameters are looked at one by one) and docstring."""
+    if not isinstance(node, Definition):
+        return [node]
+    body: list[ast.AST] = list(node.body)
+    if ast.get_docstring(node) is not None:
+        body = body[1:]
+    return body if isinstance(node, ast.ClassDef) else [node.args, *body]
+
+
+@functools.cache
+def missing_name(path: Path, name: str) -> str:
+    """The family's name in the definition of a name in a file, or in what this uses of the file; else nothing."""
+    seen, todo = set(), [name]
+    here = definitions(path)
+    while todo:
+        each = todo.pop()
+        if each in seen or each not in here:
+            continue
+        seen.add(each)
+        for part in body_of(here[each]):
+            for module in imported(part):
+                if module in MODULES:
+                    return module
+            for node in ast.walk(part):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    if found := named(node.value):
+                        return found
+                elif isinstance(node, ast.Name):
+                    todo.append(node.id)
+                elif isinstance(node, ast.arg):
+                    todo.append(node.arg)
+    return ""
+
+
+def in_value(value: Any) -> str:
+    """The family's name in a parameter of a test, else nothing."""
+    if isinstance(value, str | Path):
+        return named(str(value))
+    if isinstance(value, list | tuple | dict | set):
+        inner = (*value, *value.values()) if isinstance(value, dict) else value
+        return next((found for each in inner if (found := in_value(each))), "")
+    return ""
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Files that import what is not there."""
+    if collection_path.suffix == ".py" and missing_module(collection_path):
+        return True
+    return None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip the tests that name what is not there."""
+    for item in items:
+        if not isinstance(item, pytest.Function):
+            continue
+        name = item.originalname
+        values = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        found = missing_name(item.path, name) or next((f for v in values if (f := in_value(v))), "")
+        if found:
+            item.add_marker(pytest.mark.skip(reason=f"names {found}, which is not there"))

@@ -1,0 +1,52 @@
+"""Parts of families (docs/architecture.md), of which a copy of the repository may lack one."""
+
+import functools
+import importlib
+import re
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from benchmarks.without import ROOT, families
+from policies import policy_names
+from policies.registry.registration import modules
+
+PART = re.compile(r"[+@]?[^+@:]+")
+
+
+class Absent:
+    """In place of a module that is not there: a test that takes something from it is skipped."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        pytest.skip(f"{self.name} was taken out")
+
+
+@functools.cache
+def absent_parts() -> list[str]:
+    """Folders and files of families that are not there."""
+    return [part for parts in families().values() for part in parts if not any(ROOT.glob(part))]
+
+
+def module(name: str) -> ModuleType | Absent:
+    """A module of a family; where the family was taken out, one that skips the test which uses it."""
+    path = name.replace(".", "/")
+    if any(f"{path}/".startswith(f"{part.removesuffix('.py')}/") for part in absent_parts()):
+        return Absent(name)
+    return importlib.import_module(name)
+
+
+def registered(*names: str) -> tuple[str, ...]:
+    """Names of policies, without those of families that were taken out."""
+    known = {*modules(), *policy_names()}
+    found = tuple(n for n in names if {*PART.findall(n.partition(":")[0])[_composed(n) :]} <= known)
+    assert found == names or absent_parts(), f"no policies: {sorted({*names} - {*found})}"
+    return found
+
+
+def _composed(name: str) -> int:
+    """1 where the first part is an ordering, whose name is the mechanism's affair."""
+    return int("+" in name.partition("@")[0])
