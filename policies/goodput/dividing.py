@@ -148,9 +148,8 @@ def place_apart(
 
 def _places(wanted: int, free: Mapping[int, int], spanned: set[int]) -> list[Nodes]:
     """Possible placements of a job: on the fullest node that has enough, else over nodes, or on fewer GPUs of one."""
-    fullest = FreeGpus(free).fullest(wanted)
-    if fullest is not None:
-        return [((fullest, wanted),)]
+    if fullest := FreeGpus(free).fullest(wanted):
+        return [fullest]
     found: list[Nodes] = []
     taken, left = [], wanted
     for node in sorted((n for n in free if n not in spanned and free[n]), key=lambda n: -free[n]):

@@ -204,8 +204,7 @@ def _laid(view: View, has: Mapping[int, int], stay: Mapping[int, int]) -> dict[i
             node_of[job] = node
             free[node] -= has[job]
     for job in sorted((j for j in has if j not in node_of), key=lambda j: (-has[j], j)):
-        found = free.fullest(has[job])
-        if found is not None:
-            node_of[job] = found
-            free[found] -= has[job]
+        for node, gpus in free.fullest(has[job]):
+            node_of[job] = node
+            free[node] -= gpus
     return node_of

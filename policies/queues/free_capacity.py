@@ -1,4 +1,4 @@
-"""Free capacity of nodes: where a job of fixed demand fits, and what it takes there."""
+"""Free capacity of nodes, or of VMs on demand: where a job of fixed demand fits, and what it takes there."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from simulator import FIXED, Placement, View
 from simulator.errors import InputError
 from simulator.model.feasibility import fits
 from simulator.model.places import Places
-from simulator.model.tolerances import CAPACITY
+from simulator.model.tolerances import CAPACITY, FRACTIONS
 
 _NEW = tuple.__new__
 """Makes a named tuple of all its fields in a fifth of the time that its own constructor takes."""
 
 
 class FreeCapacity:
-    """Free GPUs, CPUs and memory of a controller's nodes (of fixed types), while jobs are placed one by one.
+    """Free GPUs, CPUs and memory of a controller's nodes, while jobs are placed one by one.
 
+    The nodes have fixed types, or they are VMs: an empty VM gets the type of the first share that is added there.
     One that is kept from decision to decision (`refresh`) looks only at the nodes that changed
     (`View.node_changes`), so that a decision costs as much on 10,000 nodes as on ten.
 
@@ -30,23 +31,23 @@ class FreeCapacity:
 
     Attributes
     ----------
-    total_gpus : free GPUs of all nodes together.
+    total_gpus : free GPUs of all nodes together; infinite where they are VMs.
     by_node : whether a job may not fit although they are enough.
     """
 
     def __init__(self, view: View, *, empty: bool = False, last_first: bool = False) -> None:
         cluster = view.cluster
-        if cluster.node_type_of is None:
-            raise InputError(
-                "FreeCapacity: the nodes are VMs without a fixed type, expected nodes of fixed types "
-                "(docs/extending.md has a policy for VMs)"
-            )
-        self._last_first = last_first
+        self._fixed, self._specs, self._last_first = (
+            cluster.node_type_of,
+            cluster.node_types,
+            last_first,
+        )
         self._largest = cluster.max_gpus_per_node
         self._beside = [_Resource(view, name) for name in cluster.limited_resources]
         self._places = Places(view.rows, cluster) if view.workload.has_places else None
         self.by_node = bool(self._beside) or self._places is not None
-        self._type_of = cluster.node_type_of
+        self._vm_type: dict[int, int] = {}
+        """Types of the VMs that are not empty."""
         self._unread = Unread()
         self._taken: list[int] = []
         if empty:
@@ -54,34 +55,77 @@ class FreeCapacity:
         else:
             self.refresh(view)
 
+    # -- what is free --------------------------------------------------------------------------------
+
     def refresh(self, view: View) -> None:
         """Bring it up to what is free now."""
-        changed = self._unread.of(view.node_changes)
+        changed, taken = self._unread.of(view.node_changes), self._taken
         if changed is None:
             self._read_all(view, empty=False)
             return
-        free_gpus, free, taken = view.free_gpus.data, self._free, self._taken
         if changed[: len(taken)] != taken:  # else they are among those that changed
             changed += taken
-        now = free.now
         for node in changed:
-            if now.get(node) != free_gpus[node]:
-                free[node] = free_gpus[node]
-            for resource in self._beside:
-                resource.read(view, node)
+            self._read(view, node)
         taken.clear()
-        self.total_gpus = view.free_gpus_total
+        self.total_gpus = math.inf if self._fixed is None else view.free_gpus_total
 
     def _read_all(self, view: View, empty: bool) -> None:
         self._demand = view.workload.num_gpus_list
         nodes, type_of = view.nodes.tolist(), view.cluster.type_of
-        gpus = [type_of[n].gpus for n in nodes] if empty else view.free_gpus[view.nodes].tolist()
+        gpus = view.free_gpus[view.nodes].tolist()
+        if empty and type_of:
+            gpus = [type_of[n].gpus for n in nodes]
         self._free = FreeGpus(dict(zip(nodes, gpus, strict=True)), self._last_first)
         self.total_gpus = float(sum(gpus)) if empty else view.free_gpus_total
-        for resource in self._beside:
-            for node in nodes:
-                resource.read(view, node, empty)
+        if self._fixed is None:
+            self.total_gpus = math.inf
+        for node in nodes if self._beside or self._fixed is None else ():
+            self._read(view, node, empty)
         self._taken.clear()
+
+    def _read(self, view: View, node: int, empty: bool = False) -> None:
+        shares = () if empty else view.shares[node].values()
+        if self._fixed is None:
+            self._configure(node, None)
+            self.add(shares)
+            return
+        gpus = view.free_gpus.data[node]
+        if not empty and self._free.now.get(node) != gpus:
+            self._free[node] = gpus
+        for r in self._beside:
+            used = sum(getattr(share, r.name) for share in shares)
+            r.free[node] = r.capacity[self._fixed[node]] - used
+
+    def _configure(self, node: int, node_type: int | None) -> None:
+        """Give an empty VM its type; None: it is empty again, and may get any."""
+        self._vm_type.pop(node, None)
+        if node_type is not None:
+            self._vm_type[node] = node_type
+        self._free[node] = math.inf if node_type is None else self._specs[node_type].gpus
+        for r in self._beside:
+            r.free[node] = math.inf if node_type is None else r.capacity[node_type]
+
+    def add(self, shares: Iterable[Placement], sign: int = 1) -> None:
+        """Take shares from what is free; with the sign -1 give them back."""
+        free, now = self._free, self._free.now
+        for share in shares:
+            _, node, gpus, v, _, _ = share
+            if self._fixed is None and node not in self._vm_type:
+                self._configure(node, v)
+            free[node] = now.get(node, 0.0) - sign * gpus
+            self.total_gpus -= sign * gpus
+            self._taken.append(node)
+            for r in self._beside:
+                r.free[node] -= sign * getattr(share, r.name)
+            if self._fixed is None and free[node] >= self._specs[v].gpus - FRACTIONS:
+                self._configure(node, None)
+
+    def gpus_on(self, nodes: Sequence[int]) -> float:
+        """GPUs that are free on some nodes."""
+        return math.fsum(self._free[n] for n in nodes)
+
+    # -- where a job fits ----------------------------------------------------------------------------
 
     def take(self, job: int, gpus: int | None = None) -> tuple[Placement, ...]:
         """Place a job as `place` does, and take what it gets."""
@@ -102,7 +146,7 @@ class FreeCapacity:
         ----------
         nodes : only on these; None: on all.
 
-        Raises InputError: the policy chooses the job's GPUs.
+        Raises InputError: the policy chooses the job's GPUs, or the types of the nodes.
         """
         if gpus is None:
             gpus = self._demand[job]
@@ -110,10 +154,15 @@ class FreeCapacity:
             return ()
         if gpus < 1:
             raise InputError("this policy needs jobs of fixed demand")
-        places = self._places
-        if not self._beside and nodes is None and places is None:
+        if self._fixed is None:
+            raise InputError(
+                "FreeCapacity.place: the nodes are VMs without a fixed type, expected nodes of fixed types "
+                "(docs/extending.md has a policy for VMs)"
+            )
+        if not self.by_node and nodes is None:
             found = self._free.place(gpus)
             return tuple([_NEW(Placement, (job, n, share, FIXED, 0.0, 0.0)) for n, share in found])
+        places = self._places
         if places is None or not places.one_rack[job]:
             return self._placed(job, gpus, nodes)
         racks = places.racks(self._free.now if nodes is None else nodes)
@@ -126,49 +175,56 @@ class FreeCapacity:
 
     def _placed(self, job: int, gpus: int, nodes: Sequence[int] | None) -> tuple[Placement, ...]:
         """Shares of a job on these nodes, wherever its rack is."""
-        places = self._places
+        places, type_of, beside = self._places, self._fixed or (), self._beside
         allowed = None if nodes is None else frozenset(nodes)
+        types = range(len(self._specs))
+        needs = [(r.free, r.slack, [r.of(job, gpus, 1, v) for v in types]) for r in beside]
 
         def most(node: int) -> float:
+            v = type_of[node]
             if allowed is not None and node not in allowed:
                 return 0.0
-            if places is not None and not places.allows(job, self._type_of[node]):
+            if places is not None and not places.allows(job, v):
                 return 0.0
-            return min((r.room(job, gpus, node) for r in self._beside), default=math.inf)
+            room = math.inf
+            for free, slack, per_gpu in needs:
+                if per_gpu[v] > 0:
+                    room = min(room, (free[node] + slack[v]) / per_gpu[v])
+            return room
 
         wanted = 0 if places is None else places.nodes[job]
-        chosen = (
-            self._free.several(gpus // wanted, wanted, most)
-            if wanted
-            else self._free.place(gpus, most)
-        )
-        shares = [Placement(job, n, share) for n, share in chosen]
-        for r in self._beside:
-            shares = [r.beside(p, gpus) for p in shares]
+        shares = []
+        for node, part in self._free.place(gpus, most, wanted):
+            amounts = {r.name: r.of(job, gpus, part, type_of[node]) for r in beside}
+            cpus, memory_gb = amounts.get("cpus", 0.0), amounts.get("memory_gb", 0.0)
+            shares.append(_NEW(Placement, (job, node, part, FIXED, cpus, memory_gb)))
         return tuple(shares)
 
     def holds(self, shares: Iterable[Placement]) -> bool:
         """True where each of some shares, on nodes of their own, fits in what is free."""
-        return all(
-            fits(share.gpus, self._free[share.node], self._largest)
-            and all(r.holds(share) for r in self._beside)
-            for share in shares
+        return all(self._holds(share) for share in shares)
+
+    def _holds(self, share: Placement) -> bool:
+        node, fixed = share.node, self._fixed
+        v = self._vm_type.get(node, share.node_type) if fixed is None else fixed[node]
+        if fixed is None and v != share.node_type:
+            return False
+        free = min(self._free[node], self._specs[v].gpus)
+        return fits(share.gpus, free, self._largest) and all(
+            r.holds(share, v) for r in self._beside
         )
 
-    def add(self, shares: Iterable[Placement], sign: int = 1) -> None:
-        """Take shares from what is free; with the sign -1 give them back."""
-        free, now = self._free, self._free.now
-        for share in shares:
-            _, node, gpus, _, _, _ = share
-            free[node] = now.get(node, 0.0) - sign * gpus
-            self.total_gpus -= sign * gpus
-            self._taken.append(node)
-            for resource in self._beside:
-                resource.free[node] -= sign * getattr(share, resource.name)
-
-    def gpus_on(self, nodes: Sequence[int]) -> float:
-        """GPUs that are free on some nodes."""
-        return math.fsum(self._free[n] for n in nodes)
+    def nearby(self, shares: tuple[Placement, ...], nodes: Sequence[int]) -> tuple[Placement, ...]:
+        """Shares as they are, or a single one on the fullest of the nodes of its type; empty where they do not fit."""
+        if self.holds(shares):
+            return shares
+        if len(shares) > 1:
+            return ()
+        (share,), fixed = shares, self._fixed
+        alike = (n for n in nodes if fixed is None or fixed[n] == fixed[share.node])
+        fitting = filter(self._holds, (share._replace(node=n) for n in alike))
+        fullest = min(fitting, key=lambda s: (self._free[s.node], s.node), default=None)
+        return () if fullest is None else (fullest,)
 
 
 def free_now(view: View, kept: FreeCapacity | None, *, last_first: bool = False) -> FreeCapacity:
@@ -188,36 +244,20 @@ class _Resource:
 
     def __init__(self, view: View, name: str) -> None:
         self.name = name
-        self._stated = view.rows.num_cpus if name == "cpus" else view.rows.memory_gb
         self.free: dict[int, float] = {}
-        self._node: dict[int, tuple[float, float]] = {}
-        """Capacity of each node, and its part a GPU; 0 where there is no limit."""
+        self.capacity = [float(getattr(spec, name)) for spec in view.cluster.node_types]
+        """Of each type of node."""
+        self.slack = [CAPACITY * capacity for capacity in self.capacity]
+        self._stated = view.rows.num_cpus if name == "cpus" else view.rows.memory_gb
+        each = zip(self.capacity, view.cluster.node_types, strict=True)
+        self._per_gpu = [c / spec.gpus if math.isfinite(c) else 0.0 for c, spec in each]
 
-    def read(self, view: View, node: int, empty: bool = False) -> None:
-        """Bring a node up to what is free now; ``empty``: to all that it has."""
-        spec = view.cluster.type_of[node]
-        capacity = float(getattr(spec, self.name))
-        self._node[node] = capacity, capacity / spec.gpus if math.isfinite(capacity) else 0.0
-        used = 0 if empty else sum(getattr(p, self.name) for p in view.shares[node].values())
-        self.free[node] = capacity - used
+    def of(self, job: int, gpus: int, part: int, node_type: int) -> float:
+        """What a job of so many GPUs takes beside a part of them, on a node of a type."""
+        stated: float = self._stated.item(job)
+        return self._per_gpu[node_type] * part if math.isnan(stated) else stated * part / gpus
 
-    def room(self, job: int, gpus: int, node: int) -> float:
-        """GPUs of the job that a node could hold, what it needs beside them considered."""
-        stated = self._stated.item(job)
-        capacity, per_gpu = self._node[node]
-        if not math.isnan(stated):
-            per_gpu = stated / gpus
-        return (self.free[node] + CAPACITY * capacity) / per_gpu if per_gpu > 0 else math.inf
-
-    def beside(self, share: Placement, gpus: int) -> Placement:
-        """A share of a job of so many GPUs, with what goes with it."""
-        stated: float = self._stated.item(share.job)
-        own = self._node[share.node][1] * share.gpus
-        amount = own if math.isnan(stated) else stated * share.gpus / gpus
-        return (
-            share._replace(cpus=amount) if self.name == "cpus" else share._replace(memory_gb=amount)
-        )
-
-    def holds(self, share: Placement) -> bool:
+    def holds(self, share: Placement, node_type: int) -> bool:
         """True where a share fits in what is free on its node."""
-        return fits(getattr(share, self.name), self.free[share.node], self._node[share.node][0])
+        capacity = self.capacity[node_type]
+        return fits(getattr(share, self.name), min(self.free[share.node], capacity), capacity)

@@ -65,22 +65,25 @@ class FreeGpus:
         for node, gpus in nodes:
             self[node] -= gpus
 
-    def place(self, gpus: int, most: Most | None = None) -> Nodes:
-        """Nodes of a job and its GPUs there: the fullest that holds it whole, else the emptiest; empty where it does not fit."""
-        node = self.fullest(gpus, most)
-        return self.emptiest(gpus, most) if node is None else ((node, gpus),)
+    def place(self, gpus: int, most: Most | None = None, nodes: int = 0) -> Nodes:
+        """Nodes of a job and its GPUs there: the fullest that holds it whole, else the emptiest; empty where it does not fit.
 
-    def fullest(self, gpus: int, most: Most | None = None) -> int | None:
-        """The node with the fewest free GPUs that holds so many; None: no node does."""
-        wanted = gpus - CAPACITY
-        levels = [level for level in self._nodes if level >= wanted]
-        if most is None:
-            return self._nodes[min(levels)][0] if levels else None
-        for level in sorted(levels):
+        With a number of nodes, the fullest of as many that hold equal parts of it.
+        """
+        if nodes:
+            return self.fullest(gpus // nodes, most, nodes)
+        return self.fullest(gpus, most) or self.emptiest(gpus, most)
+
+    def fullest(self, gpus: int, most: Most | None = None, nodes: int = 1) -> Nodes:
+        """So many GPUs on each of some nodes, those with the fewest free ones that hold them; empty where there are too few."""
+        found: list[tuple[int, int]] = []
+        for level in sorted(level for level in self._nodes if level >= gpus - CAPACITY):
             for node in self._nodes[level]:
-                if most(node) >= gpus:
-                    return node
-        return None
+                if most is None or most(node) >= gpus:
+                    found.append((node, gpus))
+                    if len(found) == nodes:
+                        return tuple(sorted(found))
+        return ()
 
     def emptiest(self, gpus: int, most: Most | None = None) -> Nodes:
         """So many GPUs, from the node that has most for the job, then the next; empty where there are too few."""
@@ -92,17 +95,6 @@ class FreeGpus:
                     return tuple(found)
                 found.append((node, room))
                 left -= room
-        return ()
-
-    def several(self, gpus: int, nodes: int, most: Most) -> Nodes:
-        """So many GPUs on each of some nodes, the fullest that hold them; empty where there are too few."""
-        found: list[tuple[int, int]] = []
-        for level in sorted(level for level in self._nodes if level >= gpus - CAPACITY):
-            for node in self._nodes[level]:
-                if most(node) >= gpus:
-                    found.append((node, gpus))
-                    if len(found) == nodes:
-                        return tuple(sorted(found))
         return ()
 
     def _by_room(self, most: Most | None) -> Iterator[tuple[int, Iterable[int]]]:

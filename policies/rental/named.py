@@ -213,11 +213,11 @@ class WidthOnNodes:
         placements = []
         for job in view.waiting:
             width = int(self._widths[job])
-            node = free.fullest(width)
-            if node is None:
+            found = free.fullest(width)
+            if not found:
                 break
-            free[node] -= width
-            placements.append(in_proportion(job, node, width, view.cluster.type_of[node]))
+            free.take(found)
+            placements += [in_proportion(job, n, g, view.cluster.type_of[n]) for n, g in found]
         return Decision(placements, keep_running=True) if placements else NO_CHANGE
 
 

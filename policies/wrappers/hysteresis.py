@@ -27,22 +27,23 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 import scipy
 
+from policies.queues.free_capacity import FreeCapacity
 from policies.registry.registration import Wrapper, register
 from simulator.arguments import nonnegative
 from simulator.errors import InputError
 from simulator.model import tolerances
 from simulator.model.cluster import proportional_share
 from simulator.model.contract import FIXED, Decision, Placement, Policy, View
-from simulator.model.feasibility import fits, plan_after
+from simulator.model.feasibility import plan_after
 from simulator.model.places import Places
 from simulator.model.ranks import less, ranked
 from simulator.model.workload import ELASTIC
 
 Shares = tuple[Placement, ...]
-RESOURCES = ("gpus", "cpus", "memory_gb")
 
 
 @dataclass
@@ -133,7 +134,7 @@ def _carried_out(
     groups: Sequence[Group], plan: Mapping[int, Shares], view: View, least_s: float
 ) -> tuple[dict[int, Shares], int] | None:
     """All shares after the groups that pay, and how many do not; None where all pay."""
-    capacity = RemainingCapacity(view)
+    capacity = FreeCapacity(view)
     shares: dict[int, Shares] = dict(view.running)
     theirs: set[int] = set().union(*(g.nodes for g in groups))
     changed: set[int] = set()
@@ -141,13 +142,17 @@ def _carried_out(
     for group in sorted(groups, key=lambda g: bool(g.stopped or g.moved)):
         if not (group.stopped or group.moved):
             here = {job: plan[job] for job in group.starts}
-            capacity.add(here.values())
+            capacity.add(chain.from_iterable(here.values()))
         else:
             nodes = [n for n in view.nodes.tolist() if n in group.nodes or n not in theirs]
-            here = {j: s for j in group.starts if (s := capacity.place(plan[j], nodes))}
+            here = {}
+            for job in group.starts:
+                if own := capacity.nearby(plan[job], nodes):
+                    here[job] = own
+                    capacity.add(own)
             cost_s = least_s * (len(group.stopped) + len(group.moved))
             if less(cost_s, saved_s(group, plan, here, view), tolerances.INSTANT_S):
-                capacity.remove(here.values())
+                capacity.add(chain.from_iterable(here.values()), -1)
                 changed |= group.nodes
                 for job in group.stopped:
                     del shares[job]
@@ -163,7 +168,7 @@ def _carried_out(
 
 
 def fill(
-    shares: dict[int, Shares], capacity: RemainingCapacity, nodes: Sequence[int], view: View
+    shares: dict[int, Shares], capacity: FreeCapacity, nodes: Sequence[int], view: View
 ) -> None:
     """Start jobs of fixed demand on one node where they fit and may be, the least remaining time first."""
     cluster = view.cluster
@@ -188,8 +193,9 @@ def fill(
                 times_s.append(view.remaining_of(job) * time_s)
     for k in ranked(range(len(found)), times_s, tolerances.INSTANT_S):
         job, shape = found[k]
-        if job not in shares and (own := capacity.place(shape, nodes)):
+        if job not in shares and (own := capacity.nearby(shape, nodes)):
             shares[job] = own
+            capacity.add(own)
 
 
 def _proportional_share(job: int, gpus: int, node_type: int, view: View) -> tuple[float, float]:
@@ -237,68 +243,3 @@ def _mean(pairs: Iterable[tuple[float, float]]) -> float:
     kept = [(value, weight) for value, weight in pairs if weight > 0]
     total = sum(weight for _, weight in kept)
     return sum(value * weight for value, weight in kept) / total if total else 0.0
-
-
-# -- capacity --------------------------------------------------------------------------------
-
-
-class RemainingCapacity:
-    """Free capacity of a controller's nodes beside the jobs that run now."""
-
-    def __init__(self, view: View) -> None:
-        self._cluster = view.cluster
-        self._used: dict[int, list[float]] = {}
-        self._type: dict[int, int] = {}
-        for node in view.nodes.tolist():
-            self._used[node] = [0.0, 0.0, 0.0]
-            for share in view.shares[node].values():
-                self._count(share, 1.0)
-
-    def add(self, jobs: Iterable[Shares]) -> None:
-        """Jobs take their shares."""
-        for shares in jobs:
-            for share in shares:
-                self._count(share, 1.0)
-
-    def remove(self, jobs: Iterable[Shares]) -> None:
-        """Jobs leave their shares."""
-        for shares in jobs:
-            for share in shares:
-                self._count(share, -1.0)
-
-    def place(self, wanted: Shares, nodes: Sequence[int]) -> Shares:
-        """As many GPUs as ``wanted``, there or on another node; takes them. Empty: no capacity."""
-        if all(self._fits(share, share.node) for share in wanted):
-            found = wanted
-        elif len(wanted) > 1:
-            return ()
-        else:
-            fitting = [n for n in nodes if self._fits(wanted[0], n)]
-            if not fitting:
-                return ()
-            fullest = max(fitting, key=lambda n: (self._used[n][0], -n))
-            found = (wanted[0]._replace(node=fullest),)
-        self.add((found,))
-        return found
-
-    def _count(self, share: Placement, sign: float) -> None:
-        used = self._used[share.node]
-        for i, amount in enumerate((share.gpus, share.cpus, share.memory_gb)):
-            used[i] += sign * amount
-        self._type[share.node] = share.node_type
-
-    def _fits(self, share: Placement, node: int) -> bool:
-        fixed, used = self._cluster.node_type_of, self._used[node]
-        if fixed is None:
-            v = share.node_type
-            if used[0] > tolerances.FRACTIONS and self._type[node] != v:
-                return False
-        else:
-            v = fixed[node]
-            if v != fixed[share.node]:
-                return False
-        spec = self._cluster.node_types[v]
-        return all(
-            fits(getattr(share, name), getattr(spec, name) - used[i], getattr(spec, name))
-            for i, name in enumerate(RESOURCES)
-        )
