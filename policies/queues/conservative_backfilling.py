@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from policies.queues.backfilling import Backfilling, Numbers
+from policies.queues.free_capacity import FreeCapacity
 from policies.queues.running import OVERDUE_S, Shares
 from policies.registry.registration import register
-from simulator import FIXED, NO_CHANGE, Decision, Placement, View
+from simulator import NO_CHANGE, Decision, View
 from simulator.model.cluster import FloatArray, IntArray
-from simulator.model.places import Places
-from simulator.model.tolerances import CAPACITY, INSTANT_S
+from simulator.model.tolerances import INSTANT_S
 
 if TYPE_CHECKING:
     from policies.queues.skyline import Skyline
@@ -66,7 +66,7 @@ class ConservativeBackfill(Backfilling):
         free, jobs = self._free_now(view), self._refreshed(view)
         self._ends.refresh(view)
         if free.by_node:
-            places = self._pass_by_node(view, jobs)
+            places = self._pass_by_node(view, jobs, free)
         elif self._goes_as_expected(view):
             places = self._further(view, jobs)
         else:
@@ -166,10 +166,10 @@ class ConservativeBackfill(Backfilling):
 
     # -- where it matters on which nodes they are ----------------------------------------------------
 
-    def _pass_by_node(self, view: View, jobs: IntArray) -> IntArray:
+    def _pass_by_node(self, view: View, jobs: IntArray, free: FreeCapacity) -> IntArray:
         """The same as `_pass`, each job on the fullest node that then holds it, else on the emptiest ones."""
-        nodes, ends = Nodes(view), [*self._ends.in_order(view)]
-        plan = nodes.plan(view, ends)
+        moments, ends = Moments(view, free), [*self._ends.in_order(view)]
+        plan = moments.plan(view, ends)
         kept: dict[int, tuple[float, Shares]] = {}
         length_s, start_s = self._queue.columns[LENGTH_S], self._queue.columns[START_S]
         place_of = {job: place for place, job in enumerate(jobs.tolist())}
@@ -177,8 +177,8 @@ class ConservativeBackfill(Backfilling):
             begin_s = max(at_s, view.now_s)
             if job in place_of:
                 end_s = begin_s + length_s.item(place_of[job])
-                if nodes.hold(plan.least(begin_s, end_s), shares):
-                    plan.take(begin_s, end_s, *nodes.amounts(shares))
+                if moments.at(plan.least(begin_s, end_s)).holds(shares):
+                    plan.take(begin_s, end_s, *moments.amounts(shares))
                     kept[job] = begin_s, shares
         self._reserved, start_s[:] = {}, math.nan
         order = self._in_order(view, jobs)[: self.bf_max_job_test or None]
@@ -186,116 +186,58 @@ class ConservativeBackfill(Backfilling):
             job, lasts_s = jobs.item(place), length_s.item(place)
             if job in kept:
                 begin_s, shares = kept[job]
-                plan.take(begin_s, begin_s + lasts_s, *nodes.amounts(shares), -1)
+                plan.take(begin_s, begin_s + lasts_s, *moments.amounts(shares), -1)
             gpus = view.workload.num_gpus_list[job]
             for begin_s in plan.starts(gpus, lasts_s, self._latest_s(view)):
-                shares = nodes.place(job, gpus, plan.least(begin_s, begin_s + lasts_s))
+                shares = moments.at(plan.least(begin_s, begin_s + lasts_s)).place(job)
                 if shares:
-                    plan.take(begin_s, begin_s + lasts_s, *nodes.amounts(shares))
+                    plan.take(begin_s, begin_s + lasts_s, *moments.amounts(shares))
                     self._reserved[job], start_s[place] = (begin_s, shares), begin_s
                     break
+        moments.at(moments.now)
         return order
 
 
-class Nodes:
-    """Nodes of a controller as columns, and places of jobs there: the fullest node that holds a job, else the emptiest ones.
+class Moments:
+    """Free capacity at moments of a plan: the total of GPUs, then of each node its GPUs and the limited resources beside them.
 
-    Amounts are the total of GPUs, then for each node its GPUs and the limited resources beside them.
-
-    Attributes
+    Parameters
     ----------
-    free : ``(N, R)`` what is free now.
+    free : what is free now; `at` lets it be what is free then.
     """
 
-    def __init__(self, view: View) -> None:
-        cluster = view.cluster
-        self._view, self._names = view, ("gpus", *cluster.limited_resources)
-        self._row = {n: row for row, n in enumerate(view.nodes.tolist())}
-        self._places = Places(view.rows, cluster) if view.workload.has_places else None
-        types = [cluster.type_of[n] for n in self._row]
-        self._all = np.array([[getattr(t, r) for r in self._names] for t in types], dtype=float)
-        self.free = self._all.copy()
-        for n, row in self._row.items():
-            for share in view.shares[n].values():
-                self.free[row] -= self._of(share)
+    def __init__(self, view: View, free: FreeCapacity) -> None:
+        self._free, self._nodes = free, view.nodes.tolist()
+        self._names = ("gpus", *view.cluster.limited_resources)
+        self._row = {node: row for row, node in enumerate(self._nodes)}
+        self._shown = np.array(free.amounts(self._nodes), dtype=float)
+        self.now = np.concatenate(([view.free_gpus_total], self._shown.ravel()))
 
     def plan(self, view: View, ends: Sequence[tuple[float, Shares]]) -> Skyline:
         """The skyline from now on; ``ends``: when what is held now is given back, in order of time."""
         from policies.queues.skyline import Skyline
 
-        amounts = np.zeros((len(ends), 1 + self.free.size))
+        amounts = np.zeros((len(ends), len(self.now)))
         for row, (_, shares) in zip(amounts, ends, strict=True):
             columns, held = self.amounts(shares)
             np.add.at(row, columns, held)
-        now = np.concatenate(([view.free_gpus_total], self.free.ravel()))
-        return Skyline(view.now_s, now, np.array([at_s for at_s, _ in ends]), amounts)
-
-    def _of(self, share: Placement) -> list[float]:
-        return [getattr(share, name) for name in self._names]
+        return Skyline(view.now_s, self.now, np.array([at_s for at_s, _ in ends]), amounts)
 
     def amounts(self, shares: Shares) -> tuple[IntArray, FloatArray]:
         """Columns, and what shares take of each."""
-        each = range(len(self._names))
-        columns = [1 + self._row[share.node] * len(each) + k for share in shares for k in each]
-        amounts = np.array([self._of(share) for share in shares], dtype=float)
-        return np.array([0, *columns]), np.concatenate(([amounts[:, 0].sum()], amounts.ravel()))
+        columns, amounts = [0], [float(sum(share.gpus for share in shares))]
+        for share in shares:
+            first = 1 + self._row[share.node] * len(self._names)
+            columns += range(first, first + len(self._names))
+            amounts += [getattr(share, name) for name in self._names]
+        return np.array(columns), np.array(amounts)
 
-    def hold(self, free: FloatArray, shares: Shares) -> bool:
-        """Whether there is room for shares in ``(C,)`` what is free."""
-        if not all(share.node in self._row for share in shares):
-            return False
-        rows = [self._row[share.node] for share in shares]
-        room = free[1:].reshape(self._all.shape)[rows] + CAPACITY * self._all[rows]
-        return bool((room >= [self._of(share) for share in shares]).all())
-
-    def place(self, job: int, gpus: int, all_free: FloatArray) -> Shares:
-        """Shares of a job in ``(C,)`` what is free; none where it does not fit."""
-        nodes, free = list(self._row), all_free[1:].reshape(self._all.shape)
-        room, free_gpus = free + CAPACITY * self._all, free[:, 0]
-        workload = self._view.workload
-        stated = {"cpus": workload.num_cpus.item(job), "memory_gb": workload.memory_gb.item(job)}
-        per_gpu = np.ones_like(room)
-        for column, name in enumerate(self._names[1:], start=1):
-            own = self._all[:, column] / self._all[:, 0]
-            amount = stated[name] / gpus
-            per_gpu[:, column] = (
-                np.where(np.isfinite(own), own, 0) if math.isnan(amount) else amount
-            )
-        with np.errstate(divide="ignore", invalid="ignore"):
-            most = np.floor(np.where(per_gpu > 0, room / per_gpu, np.inf).min(axis=1))
-        wanted = 0
-        if self._places is not None:
-            fixed, wanted = self._view.cluster.node_type_of or (), self._places.nodes[job]
-            most[[not self._places.allows(job, fixed[n]) for n in nodes]] = 0
-        chosen: list[tuple[int, int]] = []
-        if self._places is None or not self._places.one_rack[job]:
-            chosen = _rows(gpus, wanted, most, free_gpus)
-        else:
-            racks = [[self._row[n] for n in rack] for rack in self._places.racks(nodes)]
-            for rack in sorted(racks, key=lambda rack: free_gpus[rack].sum()):
-                there = np.isin(np.arange(len(nodes)), rack)
-                chosen = chosen or _rows(gpus, wanted, np.where(there, most, 0), free_gpus)
-        shares = []
-        for row, part in chosen:
-            more = dict(zip(self._names, (per_gpu[row] * part).tolist(), strict=True))
-            cpus, memory_gb = more.get("cpus", 0.0), more.get("memory_gb", 0.0)
-            shares.append(Placement(job, nodes[row], part, FIXED, cpus, memory_gb))
-        return tuple(shares)
-
-
-def _rows(gpus: int, wanted: int, most: FloatArray, free_gpus: FloatArray) -> list[tuple[int, int]]:
-    """Rows of nodes and GPUs there, of nodes that hold at most so many; empty where the job does not fit.
-
-    The fullest ``wanted`` nodes in equal parts; for 0 the fullest node that holds the job, else the emptiest.
-    """
-    each = gpus // max(wanted, 1)
-    holding = np.flatnonzero(most >= each)
-    if len(holding) >= max(wanted, 1):
-        fullest = holding[np.argsort(free_gpus[holding], kind="stable")]
-        return [(row, each) for row in sorted(fullest[: max(wanted, 1)].tolist())]
-    chosen, left = [], gpus
-    for row in () if wanted else np.argsort(-most, kind="stable").tolist():
-        if left > 0 and most[row] > 0:
-            chosen.append((row, int(min(left, most[row]))))
-            left -= chosen[-1][1]
-    return [] if left else chosen
+    def at(self, amounts: FloatArray) -> FreeCapacity:
+        """The free capacity, brought to ``(C,)`` amounts."""
+        before, self._shown = self._shown, amounts[1:].reshape(self._shown.shape)
+        rows = np.unique(np.nonzero(self._shown != before)[0])
+        changed = zip(
+            (self._nodes[k] for k in rows.tolist()), self._shown[rows].tolist(), strict=True
+        )
+        self._free.show(changed, amounts.item(0))
+        return self._free

@@ -121,6 +121,18 @@ class FreeCapacity:
             if self._fixed is None and free[node] >= self._specs[v].gpus - FRACTIONS:
                 self._configure(node, None)
 
+    def amounts(self, nodes: Iterable[int]) -> list[list[float]]:
+        """Free GPUs of some nodes, and of each what is free of the limited resources beside them."""
+        return [[self._free[n], *(r.free[n] for r in self._beside)] for n in nodes]
+
+    def show(self, amounts: Iterable[tuple[int, Sequence[float]]], total_gpus: float) -> None:
+        """Let so much be free on some nodes, as `amounts` has it, and so many GPUs in all."""
+        for node, of_node in amounts:
+            self._free[node] = of_node[0]
+            for k, r in enumerate(self._beside, start=1):
+                r.free[node] = of_node[k]
+        self.total_gpus = total_gpus
+
     def gpus_on(self, nodes: Sequence[int]) -> float:
         """GPUs that are free on some nodes."""
         return math.fsum(self._free[n] for n in nodes)
@@ -253,7 +265,7 @@ class _Resource:
         self._per_gpu = [c / spec.gpus if math.isfinite(c) else 0.0 for c, spec in each]
 
     def of(self, job: int, gpus: int, part: int, node_type: int) -> float:
-        """What a job of so many GPUs takes beside a part of them, on a node of a type."""
+        """Amount beside a part of the GPUs of a job, on a node of a type."""
         stated: float = self._stated.item(job)
         return self._per_gpu[node_type] * part if math.isnan(stated) else stated * part / gpus
 

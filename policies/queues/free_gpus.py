@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 
 from simulator.model.tolerances import CAPACITY
@@ -99,18 +99,16 @@ class FreeGpus:
 
     def _by_room(self, most: Most | None) -> Iterator[tuple[int, Iterable[int]]]:
         """Whole GPUs that nodes have for a job, the most first, and these nodes in order."""
-        rooms: dict[int, list[Sequence[int]]] = {}
+        rooms: dict[int, list[list[int]]] = {}
         for level, nodes in self._nodes.items():
+            whole = int(min(level + CAPACITY, sys.maxsize))
             if most is None:
-                rooms.setdefault(_whole(level), []).append(nodes)
-            else:
-                for node in nodes:
-                    rooms.setdefault(int(min(_whole(level), most(node))), []).append((node,))
+                rooms.setdefault(whole, []).append(nodes)
+                continue
+            for node in nodes:
+                room = most(node)
+                rooms.setdefault(whole if room >= whole else int(room), [[]])[0].append(node)
         for room in sorted(rooms, reverse=True):
             alike = rooms[room]
-            ascending = alike[0] if len(alike) == 1 else sorted(chain.from_iterable(alike))
-            yield room, reversed(ascending) if self._last_first else ascending
-
-
-def _whole(gpus: float) -> int:
-    return int(min(gpus + CAPACITY, sys.maxsize))
+            ordered = alike[0] if most is None and len(alike) == 1 else sorted(chain(*alike))
+            yield room, reversed(ordered) if self._last_first else ordered

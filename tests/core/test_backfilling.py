@@ -378,3 +378,65 @@ def test_usage_counts_gpus_and_age_ends():
     jobs = fixed([0, 0, 150], [200, 10, 10])
     run(jobs, nodes(), decide)
     assert seen[200] == [40, 40, 20]
+
+
+@pytest.mark.parametrize(
+    ("order", "count", "places"),
+    [("fifo", 3, [0, 1, 2]), ("sjf", 1, [1]), ("sjf", 2, [1, 0]), ("sjf", 4, [1, 0, 2, 4])],
+)
+def test_the_first_of_several_in_an_order(order, count, places):
+    """Jobs 5 and 9 ask for the same time but for rounding, so job 5 comes first; the job at place 3 is passed over."""
+    policy, jobs = make_policy("easy-backfill", order=order), np.array([5, 3, 9, 1, 4])
+    asked_s = np.array([2.0 + INSTANT_S / 2, 1.0, 2.0, 0.5, 7.0])
+    some = np.array([True, True, True, False, True])
+    keys = [asked_s] if order == "sjf" else []
+    assert policy._first(jobs, keys, some, count) == places
+
+
+@pytest.mark.parametrize(
+    ("order", "jobs"), [("fifo", [1, 2, 3]), ("sjf", [3, 1, 2]), ("priority", [2, 1, 3])]
+)
+def test_the_waiting_jobs_in_the_order_in_which_they_are_looked_at(order, jobs):
+    policy, found = make_policy("easy-backfill", order=order), []
+
+    def decide(view):
+        if view.now_s == 1:
+            found.append([*policy.ordered(view)])
+        return policy.decide(view)
+
+    times = {"requested_s": [9, 5, 6, 4], "priority": [0, 1, 2, 1]}
+    run(fixed([0, 1, 1, 1], [9, 5, 6, 4], **times), nodes(), decide)
+    assert [*found[0]] == jobs
+
+
+def test_a_reservation_lies_on_a_type_of_node_that_the_job_asks_for():
+    """Node 1 alone is of type b. j0 has it until 100 s, so j1 starts then, though node 0 is empty, which j2 takes."""
+    types = (NodeType("a", "A", 4), NodeType("b", "B", 2))
+    jobs = fixed([0, 1, 2], [100, 10, 10], [2, 2, 2], gpu_types=["b", "b", ""])
+    policy = make_policy("conservative-backfill")
+    promised = {}
+
+    def decide(view):
+        decision = policy.decide(view)
+        promised.setdefault(view.now_s, dict(policy.promised))
+        return decision
+
+    found = run(jobs, Cluster(types, 2, node_type_of=(0, 1)), decide)
+    assert promised[1] == {1: (100, (Placement(1, 1, 2),))}
+    assert found.first_start_s.tolist() == [0, 100, 2]
+
+
+def test_a_reservation_is_kept_where_its_cpus_fit_but_for_rounding():
+    """0.1 and 0.2 are more than 0.3 of a CPU in floating point. j2 is promised 50 s, beside j0, and keeps that though j3 is shorter."""
+    jobs = fixed([0, 0, 1, 2], [100, 50, 9, 5], [1, 3, 3, 3], num_cpus=[0.1, 0.2, 0.2, 0.2])
+    policy = make_policy("conservative-backfill", order="sjf")
+    watched = Promises(policy)
+
+    def decide(view):
+        if view.now_s == 0:
+            return Decision([Placement(0, 0, 1, cpus=0.1), Placement(1, 0, 3, cpus=0.2)])
+        return watched.decide(view)
+
+    found = run(jobs, nodes(4, cpus=0.3), decide)
+    assert watched.first[2] == 50
+    assert found.first_start_s.tolist() == [0, 0, 50, 59]
