@@ -31,18 +31,33 @@ def slurm(
     qos: Annotated[
         Path | None, typer.Argument(metavar="QOS", help="Output of sacctmgr -P show qos.")
     ] = None,
+    assoc: Annotated[
+        Path | None,
+        typer.Option(
+            help="Output of sacctmgr -P show assoc: limits of users, or of accounts where users have none."
+        ),
+    ] = None,
+    events: Annotated[
+        Path | None,
+        typer.Option(
+            help="Output of sacctmgr -P show event: outages of nodes, written beside the scenario as NAME-outages.csv."
+        ),
+    ] = None,
     jobs: Jobs = "jobs.csv",
     out: Out = Path("scenario.toml"),
 ) -> None:
-    """A scenario from slurm.conf: nodes, backfilling, priorities; what is not used is listed.
+    """A scenario from slurm.conf: nodes, backfilling, priorities, limits, outages; what is not used is listed.
 
     Nodes and partitions alone: scontrol show node, or sinfo -N -o "%P %N %c %m %G", into a file in its place.
 
     Example: schedlab import slurm slurm.conf qos.txt
+
+    Example: schedlab import slurm slurm.conf qos.txt --assoc assoc.txt --events events.txt --jobs sacct.txt
     """
     from experiments.importing import from_slurm
 
-    _write(from_slurm(conf, qos, jobs), out)
+    outages = out.with_name(f"{out.stem}-outages.csv")
+    _write(from_slurm(conf, qos, jobs, assoc, events, outages), out)
 
 
 @app.command()
@@ -65,8 +80,15 @@ def kueue(
 def _write(made: Imported, out: Path) -> None:
     from experiments.commands.new import _written
     from experiments.text import printable
+    from simulator.errors import InputError
 
-    path = _written(out, ".toml", made.checked())
+    text = made.checked()
+    for file in made.files:
+        if file.exists() or file.is_symlink():
+            raise InputError(f"{file}: is there already, expected another name of --out")
+    path = _written(out, ".toml", text)
+    for file, content in made.files.items():
+        _written(file, ".csv", content)
     for each in made.unused:
         print(f"not used: {printable(' '.join(each.split()))}")
     print(f"{path}: run it with\n  schedlab run {path}")

@@ -8,18 +8,25 @@ from pathlib import Path
 from experiments.config import of_file, parse_toml, toml_value, validated
 from experiments.text import printable
 from simulator.errors import InputError
-from simulator.workloads.registry import recognised
+from simulator.model.workload import Workload
+from simulator.workloads.registry import read_jobs, recognised
 
-TABLES = ("", "workload", "cluster", "tenants", "policy_options")
+TABLES = ("", "workload", "cluster", "outages", "tenants", "policy_options")
 
 
 @dataclass
 class Imported:
-    """Keys of a scenario by table, each with the setting that it comes from, and what was not used."""
+    """Keys of a scenario by table, each with the setting that it comes from, and what was not used.
+
+    Attributes
+    ----------
+    files : files that the scenario names, and their texts.
+    """
 
     source: str
     keys: dict[str, dict[str, tuple[object, str]]] = field(default_factory=dict)
     unused: list[str] = field(default_factory=list)
+    files: dict[Path, str] = field(default_factory=dict)
 
     def set(self, table: str, key: str, value: object, because: str) -> None:
         """Set a key; the comment beside it says why."""
@@ -55,6 +62,16 @@ def format_of(jobs: str) -> str:
     """Format of a file of jobs; csv while there is none."""
     path = Path(jobs)
     return recognised(path) if path.is_file() else "csv"
+
+
+def jobs_in(jobs: str) -> Workload | None:
+    """The jobs of a file; None where there is none that can be read, of which a run tells what is wrong."""
+    if not Path(jobs).is_file():
+        return None
+    try:
+        return read_jobs(Path(jobs))
+    except InputError:
+        return None
 
 
 def _comment(text: str) -> str:

@@ -1,14 +1,17 @@
-"""Slurm's settings: slurm.conf, or the nodes of `scontrol show node` or `sinfo`, and `sacctmgr -P show qos`."""
+"""Slurm's settings: slurm.conf, or the nodes of `scontrol show node` or `sinfo`, and tables of `sacctmgr -P show`."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
 from itertools import count, product
 from pathlib import Path
 
-from experiments.importing.imported import Imported, format_of
+import numpy as np
+
+from experiments.importing.imported import Imported, format_of, jobs_in
+from experiments.importing.slurm_events import write_outages
+from experiments.importing.slurm_limits import Limits, owners_of, piped
 from simulator.arguments import MOST_NODES
 from simulator.errors import InputError
 from simulator.files.inputs import MOST_CONFIG_BYTES, read_input
@@ -37,20 +40,39 @@ Kind = tuple[int, str, str | None, str | None, tuple[str, ...] | None]
 """GPUs of a node and their type, CPUs and memory as they are written, and its partitions; None: it tells none."""
 
 
-def from_slurm(conf: Path, qos: Path | None, jobs: str) -> Imported:
+def from_slurm(
+    conf: Path,
+    qos: Path | None,
+    jobs: str,
+    assoc: Path | None = None,
+    events: Path | None = None,
+    outages: Path = Path("outages.csv"),
+) -> Imported:
     """A scenario with the nodes, the order and the backfilling of slurm.conf.
+
+    Parameters
+    ----------
+    qos, assoc, events : outputs of ``sacctmgr -P show`` of these names.
+    jobs : the file of jobs. Where it is there, limits of names without a job are left out.
+    outages : the file that the scenario names for the outages of ``events``; it is in `Imported.files`.
 
     Raises InputError: no such file, or no node with GPUs in it.
     """
-    made = Imported(" and ".join(str(path) for path in (conf, qos) if path))
+    made = Imported(" and ".join(str(path) for path in (conf, qos, assoc, events) if path))
     rows = _rows(conf)
     nodes, partitions = _named(rows, "nodename"), _named(rows, "partitionname")
     others = [row for row in rows if not {"nodename", "partitionname"} & set(row)]
     settings = {key: value for row in others if len(row) == 1 for key, value in row.items()}
     made.set("workload", "kind", format_of(jobs), "the format of your file of jobs")
     made.set("workload", "path", jobs, "your file of jobs, with the times that they ask for")
-    made.set("workload", "kill_at_limit", True, "Slurm ends a job at its time limit")
-    _nodes(made, conf, nodes, partitions)
+    known = jobs_in(jobs)
+    if known is None or not np.isnan(known.requested_s).all():
+        made.set("workload", "kill_at_limit", True, "Slurm ends a job at its time limit")
+    else:
+        made.unused.append(
+            f"limits of time: the jobs of {jobs} state none, so each is expected to run as long as it does"
+        )
+    names = _nodes(made, conf, nodes, partitions)
     _order(made, conf, settings)
     if "weight_partition" in made.keys.get("policy_options", ()) and partitions:
         named = _by_name(
@@ -58,8 +80,14 @@ def from_slurm(conf: Path, qos: Path | None, jobs: str) -> Imported:
             {p["partitionname"]: p.get("priorityjobfactor", "1") for p in partitions},
         )  # fmt: skip
         made.set("policy_options", "partition_priority", named, "PriorityJobFactor")
+    limits = Limits()
     if qos is not None:
-        _qos(made, qos, settings.get("preempttype", ""))
+        _qos(made, qos, settings.get("preempttype", ""), limits)
+    if assoc is not None:
+        limits.add_associations(assoc)
+    limits.write(made, None if known is None else owners_of(known))
+    if events is not None:
+        write_outages(made, events, names, outages)
     made.unused += [_written(left) for row in rows if (left := _left_of_partition(row))]
     made.unused += [_written(row) for row in others if len(row) > 1]
     return made
@@ -196,8 +224,8 @@ def _each_of(part: str) -> list[str]:
     return found
 
 
-def _nodes(made: Imported, conf: Path, rows: list[Row], partitions: list[Row]) -> None:
-    """The nodes with GPUs: equal servers, or a group of each kind."""
+def _nodes(made: Imported, conf: Path, rows: list[Row], partitions: list[Row]) -> list[str]:
+    """The nodes with GPUs: equal servers, or a group of each kind. Returns their names, in the order of the scenario's nodes."""
     kinds: dict[Kind, list[Row]] = {}
     members = _members(conf, partitions)
     for row in rows:
@@ -215,16 +243,19 @@ def _nodes(made: Imported, conf: Path, rows: list[Row], partitions: list[Row]) -
         raise InputError(f"{conf}: no node with GPUs, expected NodeName=.. Gres=gpu:..")
     if len({inside for *_, inside in kinds}) == 1:  # jobs of other partitions do not run here
         kinds = {(*alike[:4], None): of_kind for alike, of_kind in kinds.items()}
+    listed = [row["nodename"] for of_kind in kinds.values() for row in of_kind]
+    every = [name for text in listed for name in _names(conf, text)]
     if len(kinds) == 1:
         made.set("cluster", "kind", "nodes", "equal servers")
         _servers(made, conf, "cluster", *kinds.popitem())
-        return
+        return every
     made.set("cluster", "kind", "mixed", f"{len(kinds)} kinds of servers")
     for alike, of_kind in kinds.items():
         name = re.sub(r"\W", "-", alike[1] or "gpu", flags=re.ASCII).lower()
         named = (f"cluster.groups.{name}{f'-{n}' if n > 1 else ''}" for n in count(1))
         table = next(table for table in named if table not in made.keys)
         _servers(made, conf, table, alike, of_kind)
+    return every
 
 
 def _by_partition(
@@ -327,21 +358,9 @@ def _order(made: Imported, conf: Path, settings: Row) -> None:
     made.unused += [f"{key}={value}" for key, value in left.items()]
 
 
-def _qos(made: Imported, path: Path, preempt_type: str) -> None:
-    """Priorities of the QOS, and which stops which; other columns are listed."""
-    text = read_input(path, "sacctmgr -P show qos", MOST_CONFIG_BYTES).decode("utf-8", "replace")
-    lines = [line.split("|") for line in text.splitlines() if line.strip()]
-    header = [name.strip().lower() for name in lines[0]] if lines else []
-    if not {"name", "priority"} <= set(header):
-        raise InputError(
-            f"{path}: columns are {', '.join(header[:5])}, expected Name and Priority between |"
-        )
-    for number, line in enumerate(lines[1:], start=1):
-        if len(line) != len(header):
-            raise InputError(
-                f"{path}: row {number} has {len(line)} columns, expected {len(header)}"
-            )
-    rows = [dict(zip(header, line, strict=True)) for line in lines[1:]]
+def _qos(made: Imported, path: Path, preempt_type: str, limits: Limits) -> None:
+    """Priorities of the QOS, which stops which, and their limits; other columns are listed."""
+    rows = piped(path, "sacctmgr -P show qos", "Name", "Priority")
     named = _by_name(path, "priority", {row["name"]: row["priority"] or "0" for row in rows})
     if "weight_qos" in made.keys.get("policy_options", ()):
         made.set("policy_options", "qos_priority", named, f"Priority of {path}")
@@ -355,19 +374,10 @@ def _qos(made: Imported, path: Path, preempt_type: str) -> None:
         made.set("policy_options", "qos-preemption.over", over, f"Preempt of {path}; work is kept")
         made.unused.remove(f"preempttype={preempt_type}")
         used.add("preempt")
-    used |= set(_jobs_of_users(made, path, rows))
-    for column in header:
+    used |= limits.add_qos(path, rows)
+    for column in rows[0] if rows else ():
         if column not in used and any(row.get(column) for row in rows):
             made.unused.append(f"column {column} of {path}")
-
-
-def _jobs_of_users(made: Imported, path: Path, rows: Sequence[Row]) -> Iterator[str]:
-    """The limit of jobs that a user runs at once, where there is one QOS; the columns that were used."""
-    if len(rows) == 1 and (limit := rows[0].get("maxjobspu")):
-        because = f"MaxJobsPU of {path}"
-        made.set("tenants", "by", "user", because)
-        made.set("tenants", "max_jobs", _whole(path, "MaxJobsPU", limit), because)
-        yield "maxjobspu"
 
 
 def _by_name(path: Path, key: str, numbers: Row) -> str:

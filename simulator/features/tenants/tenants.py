@@ -30,6 +30,9 @@ from simulator.model.tolerances import PART_OF_A_GPU
 from simulator.model.workload import Workload
 from simulator.statistics import Streams
 
+Owner = Literal["vc", "user", "account", "qos"]
+AtLeastOne = Annotated[float, Field(ge=1)]
+
 NOBODY = "(none)"
 """The tenant of jobs that name none."""
 
@@ -94,9 +97,9 @@ class Tenants:
 
 def tenants_of(
     workload: Workload,
-    by: Literal["vc", "user", "account"] = "vc",
+    by: Owner = "vc",
     weight: Mapping[str, float] | None = None,
-    quota: Mapping[str, float] | None = None,
+    quota: float | Mapping[str, float] | None = None,
     borrowing: bool = False,
     known: Sequence[str] = (),
     max_jobs: float | Mapping[str, float] = math.inf,
@@ -106,7 +109,7 @@ def tenants_of(
     Parameters
     ----------
     known : tenants that there are even if they have no job.
-    max_jobs : of each tenant, or by name.
+    quota, max_jobs : of each tenant, or by name.
 
     Raises
     ------
@@ -117,18 +120,19 @@ def tenants_of(
     names = tuple(sorted({*named, *known}))
     index = {name: k for k, name in enumerate(names)}
     columns = []
-    every = math.inf if isinstance(max_jobs, Mapping) else float(max_jobs)
-    most = max_jobs if isinstance(max_jobs, Mapping) else {}
-    for what, given, default in (
-        ("weight", weight, 1.0), ("quota", quota, math.inf), ("max_jobs", most, every),
+    for what, of_each, otherwise in (
+        ("weight", weight, 1.0), ("quota", quota, math.inf), ("max_jobs", max_jobs, math.inf),
     ):  # fmt: skip
-        for name in given or {}:
+        given, default = (
+            (of_each, otherwise) if isinstance(of_each, Mapping) else ({}, of_each or otherwise)
+        )
+        for name in given:
             if name not in index:
                 raise InputError(
                     f"tenants: {what} of {name!r}, who has no job; expected one of "
                     f"{', '.join(names[:10])}"
                 )
-        columns.append(np.array([float((given or {}).get(name, default)) for name in names]))
+        columns.append(np.array([float(given.get(name, default)) for name in names]))
     of = np.array([index[name] for name in named], dtype=np.int64)
     limits = columns[2] if np.isfinite(columns[2]).any() else None
     return Tenants(names, of, columns[0], columns[1], borrowing, limits)
@@ -136,7 +140,7 @@ def tenants_of(
 
 def with_drawn_tenants(
     workload: Workload,
-    by: Literal["vc", "user", "account"],
+    by: Owner,
     chances: Mapping[str, float],
     streams: Streams,
 ) -> Workload:
@@ -239,16 +243,16 @@ class TenantKeys(FeatureTable):
     table: ClassVar[str] = "tenants"
     needs_schedule: ClassVar[bool] = True
 
-    by: Literal["vc", "user", "account"] = "vc"
-    """column that names the tenant: virtual cluster, user or account"""
+    by: Owner = "vc"
+    """column that names the tenant: virtual cluster, user, account or quality of service"""
     weight: dict[str, Positive] = Field(
         default_factory=dict, examples=[{"research": 2, "product": 1}]
     )
     """weights; 1 where nothing is given"""
-    quota: dict[str, Annotated[float, Field(ge=1)]] = Field(
-        default_factory=dict, examples=[{"research": 24, "product": 16}]
+    quota: AtLeastOne | dict[str, AtLeastOne] = Field(
+        default_factory=dict, examples=[{"research": 24, "product": 16}, 16]
     )
-    """quotas, GPUs; none where nothing is given"""
+    """quotas, GPUs, of each tenant or by name; none where nothing is given"""
     max_jobs: PositiveInt | dict[str, PositiveInt] = Field(
         default_factory=dict, examples=[10, {"research": 10}]
     )
