@@ -305,9 +305,13 @@ def draw_estimates(ax: Axes, x: Any, y: Any, **options: Any) -> None:
     ax.errorbar(x, y, capsize=2.5, **known, **options)
 
 
-def paper_line(ax: Axes, value: float, label: str) -> None:
-    """A horizontal line at the paper's value."""
+def paper_line(
+    ax: Axes, value: float, label: str, within: tuple[float, float] | None = None
+) -> None:
+    """A horizontal line at the paper's value; ``within`` what counts as it is a band."""
     ax.axhline(value, color=PAPER, linestyle="--", linewidth=1.2, label=label)
+    if within is not None:
+        paper_band(ax, *within, "what counts as the printed value")
 
 
 def paper_band(ax: Axes, low: float, high: float, label: str, *, alpha: float = 0.12) -> None:

@@ -71,7 +71,8 @@ class Claim:
     published : name of the number in the paper's ``published.toml``; empty where there is none.
     labels : of `LABELS`.
     proof : what shows the reason of a row that is "partly" or "not reproduced" by runs: a figure or a
-        kind of run of the page, or a file of the repository; empty where nothing does.
+        kind of run of the page, or a file of the repository; empty where nothing does. Of a "new" row the figure with
+        which it stands.
     reading : how the paper is read, of a number whose statement has several parts (FIFO, EDF and PS); the
         rows of one reading count together. Empty: the row is a reading by itself.
     says : what the paper says, without the words of the reading; empty: as ``claim``.

@@ -191,12 +191,23 @@ class Experiment:
         unit: str = "",
         why: str = "",
         goal: str = "",
+        figure: str = "",
     ) -> Claim:
-        """A number of ours that the paper does not have, beside a goal of ours or nothing."""
+        """A number of ours that the paper does not have, beside a goal of ours or nothing.
+
+        Parameters
+        ----------
+        figure : name of the figure below which the page of a paper shows it; empty: that of its place. A number that
+            stands with no figure is in readings.csv alone.
+        """
         shown = f"goal: {goal}" if goal else None
         if ours is None:
-            return Claim(self.paper.name, place, claim, shown, None, verdict="new", why=why)
-        return measured(self.paper.name, place, claim, ours, unit=unit, paper_value=shown, why=why)
+            return Claim(
+                self.paper.name, place, claim, shown, None, verdict="new", why=why, proof=figure
+            )
+        told = self.paper.name, place, claim
+        row = measured(*told, ours, unit=unit, paper_value=shown, why=why)
+        return dataclasses.replace(row, proof=figure)
 
     # -- what the page shows -----------------------------------------------------------------
 

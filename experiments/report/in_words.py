@@ -90,7 +90,7 @@ def exclusion(statement: str, rows: Iterable[Claim]) -> str:
 
 def _wanted(number: Number) -> str:
     """Printed number or range that ours is held against: "within 44.0 to 53.3 s"."""
-    low, high = accepted(number.rule)
+    low, high = number.accepted
     unit = _unit(number)
     if number.kind == "theorem":
         return "the proven value, as far as it can tell"

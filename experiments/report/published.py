@@ -31,7 +31,15 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from experiments.report.contents import Label, Paper
-from experiments.report.verdict import Published, amount, at_least, at_most, effect, theorem
+from experiments.report.verdict import (
+    Published,
+    accepted,
+    amount,
+    at_least,
+    at_most,
+    effect,
+    theorem,
+)
 
 FILE = "published.toml"
 
@@ -132,6 +140,11 @@ class Number(BaseModel):
         if isinstance(self.value, tuple):
             return self.value
         return (math.nan, math.nan) if self.value is None else (self.value, self.value)
+
+    @property
+    def accepted(self) -> tuple[float, float]:
+        """Range of ours that counts as the number; raises as `rule`."""
+        return accepted(self.rule)
 
     @property
     def rule(self) -> Published:

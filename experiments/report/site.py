@@ -99,9 +99,14 @@ class Page:
 
     @property
     def further(self) -> list[Claim]:
-        """Rows beside values that are not printed numbers, or that ours does not measure."""
+        """Rows beside values that are not printed numbers, or that ours does not measure; of a study our own numbers."""
         told = {one.name for one in self.numbers}
-        return [row for row in self.claims if row.published and row.published not in told]
+        return [
+            row
+            for row in self.claims
+            if (row.published and row.published not in told)
+            or (self.paper.is_study and row.verdict == "new" and self.figure_of(row) is None)
+        ]
 
     def own_of(self, figure: Figure) -> list[Claim]:
         """Our own numbers that stand with a figure."""
@@ -269,7 +274,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "number": number,
+        "with_unit": with_unit,
         "interval": interval,
         "seeds": seeds_listed,
         "data_uri": _data_uri,
@@ -296,6 +301,12 @@ def number(value: float | str | None) -> str:
     if 1000 <= abs(value) < 1e12 or float(value).is_integer():
         return f"{value:,.0f}"
     return f"{value:.4g}"
+
+
+def with_unit(value: float | str | None, unit: str) -> str:
+    """`number` with its unit; a text has one where it is a number, a range or a bound ("50-70", "< 60")."""
+    bare = re.fullmatch(r"[<>=]* ?[\d.,-]+", value) if isinstance(value, str) else value is not None
+    return f"{number(value)} {unit}" if unit and bare else number(value)
 
 
 def interval(claim: Claim) -> str:

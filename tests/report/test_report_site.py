@@ -22,6 +22,7 @@ from experiments.report.site import (
     number,
     read_pages,
     seeds_listed,
+    with_unit,
     write_page,
     write_site,
 )
@@ -271,6 +272,15 @@ def test_mistakes_are_one_line(only_fake, tmp_path, papers, scale, told):
 )  # fmt: skip
 def test_numbers_are_readable(value, told):
     assert number(value) == told
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [(3.0, "3 %"), (None, "–"), ("50-70", "50-70 %"), ("< 60", "< 60 %"), ("within 3 %", "within 3 %"), ("faster", "faster")],
+)  # fmt: skip
+def test_a_printed_text_has_its_unit_where_it_is_a_number(value, told):
+    assert with_unit(value, "%") == told
+    assert with_unit(value, "") == number(value)
 
 
 def test_seeds_are_told_in_few_words():

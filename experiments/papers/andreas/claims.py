@@ -93,11 +93,12 @@ def explanation(results: Results) -> Iterator[Claim]:
                 ("finish", finish, _last_jobs(runs)),
             ):
                 at, text = (part.format(**words) for part in (PAGE[name].place, PAGE[name].claim))
-                yield PAGE.new(at, text, ours, PAGE[name].unit, reason)
+                yield PAGE.new(at, text, ours, PAGE[name].unit, reason, figure="savings")
         place = f"Section V-B, scenario {words['scenario']}"
         text = f"energy cost saved by RG over FIFO, EDF and PS, mixed arrivals, {words['rates']}"
         energy = of_means(runs, "energy_cost")
-        yield PAGE.new(place, text, energy, "%", f"interval: {DRAWN_AGAIN}")
+        why = f"interval: {DRAWN_AGAIN}"
+        yield PAGE.new(place, text, energy, "%", why, figure="savings")
 
 
 def _last_jobs(runs: pd.DataFrame) -> str:
@@ -276,7 +277,7 @@ def variants(results: Results) -> Iterator[Claim]:
         if other in wide and "randomised-greedy" in wide:
             claim = f"total cost saved at high load, {smallest} nodes, by {text} (geometric mean)"
             saved = _saved(wide["randomised-greedy"] / wide[other])
-            yield PAGE.new("beyond the paper", claim, saved, "%")
+            yield PAGE.new("beyond the paper", claim, saved, "%", figure="lower_bound")
 
 
 @PAGE.rows
@@ -288,7 +289,7 @@ def optimal_decisions(results: Results) -> Iterator[Claim]:
         if name in gaps:
             claim = f"decisions at which {LABELS[method]} finds the exact optimum of the proxy"
             share = mean_of_skewed(100 * gaps.groupby("seed")[name].mean().to_numpy())
-            yield PAGE.new("beyond the paper", claim, share, "%")
+            yield PAGE.new("beyond the paper", claim, share, "%", figure="gaps")
 
 
 def _saved(ratio: pd.Series) -> Estimate:

@@ -234,9 +234,10 @@ def figure_savings(results: Results) -> Drawn:
                     f"{mean:.0f}", (x, mean), (7, -3), textcoords="offset points", fontsize=8
                 )
             rows.append(line.assign(scenario=scenario, method=method))
-        printed = [PAGE[f"saving.{s}"].low for s in (1, 2)]
-        label = f"paper, mixed arrivals: {printed[0]:g} % (left), {printed[1]:g} % (right)"
-        plots.paper_line(ax, printed[scenario - 1], label)
+        printed = [PAGE[f"saving.{s}"] for s in (1, 2)]
+        label = f"paper, mixed arrivals: {printed[0].low:g} % (left), {printed[1].low:g} % (right)"
+        of = printed[scenario - 1]
+        plots.paper_line(ax, of.low, label, of.accepted)
         ax.set_xticks(range(4), [name.replace(", ", ",\n") for name in arrivals])
         ax.set_xlim(-0.5, 3.5)
         ax.set(xlabel="arrivals", title=SCENARIO[scenario])

@@ -158,6 +158,7 @@ def whole_gpus(results: Results) -> Iterator[Claim]:
         f"largest loss of whole GPUs over b = 0.8 to 30, at b = {worst['budget_gpus']:g}",
         float(worst["loss_percent"]), "%",
         f"the paper leaves whole GPUs to a rounding of prior work; no interval: {WORKED_OUT}",
+        figure="whole_gpus",
     )  # fmt: skip
 
 
@@ -184,7 +185,7 @@ def bridge(results: Results) -> Iterator[Claim]:
         by_seed = np.exp(np.log(part[column]).groupby(part["seed"]).mean())
         why = alone if method.endswith("cost") else hindsight
         ours = percent_over(geometric(by_seed))
-        yield PAGE.new(place, f"{WITHIN}: {text}, against it", ours, "%", why)
+        yield PAGE.new(place, f"{WITHIN}: {text}, against it", ours, "%", why, figure="bridge")
     for (method, column), text in BRIDGE.items():
         part = ratios[ratios["method"] == method]
         points = intervals(part, ["gap", "due"], column, geometric=True)
@@ -197,4 +198,5 @@ def bridge(results: Results) -> Iterator[Claim]:
             int((points["high"] < 1).sum()),
             why=f"higher in {len(higher)}{': ' if named else ''}{named}; no difference shown in the others; "
             f"within the leasing cost in {part['within_budget'].sum()} of {len(part)} runs; no interval: a count",
+            figure="bridge",
         )

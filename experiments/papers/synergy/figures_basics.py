@@ -57,7 +57,8 @@ def figure_1(results: Results) -> Drawn:
             below, pd.concat(parts), "load", "ratio", "mechanism", names, geometric=True,
             dashed=["far"],
         )  # fmt: skip
-        plots.paper_line(below, PAGE[name].low, "paper, largest over loads")
+        printed = PAGE[name]
+        plots.paper_line(below, printed.low, "paper, largest over loads", printed.accepted)
         gained = f"gain over GPU-proportional; paper (dashed): {PAGE[name].printed}"
         over_load(below, drawn, "proportional / mechanism", gained)
     axes[0].set_xlim(None, axes[0].get_xlim()[1] + 1.1)  # names of the stars stand there

@@ -165,7 +165,8 @@ def figure_7_shares(results: Results) -> Drawn:
         ratio = ratio.assign(line=ratio["ordering"] + ", " + ratio["gpu_law"])
         shown = ratio if value == "mean_jct_h" else ratio[ratio["ordering"] == "las"]
         plots.lines(ax, shown, "share", "ratio", "line", names, geometric=True)
-        plots.paper_line(ax, PAGE[printed].low, f"paper: {PAGE[printed].printed or '2'}")
+        of, label = PAGE[printed], f"paper: {PAGE[printed].printed or '2'}"
+        plots.paper_line(ax, of.low, label, of.accepted)
         ax.set(xlabel="GPUs asked for, % of all", ylabel="proportional / tune", title=title)
         from_zero(ax)
     plots.legends_below(figure, axes[0], axes[1], (2, 2))
@@ -247,7 +248,8 @@ def figure_9_draws(results: Results) -> Drawn:
     )
     right.plot(table.loc[own, "load_percent"], table.loc[own, "ratio"], "*", color=PALETTE[2],
                label="seed 42", **star)  # fmt: skip
-    plots.paper_line(right, PAGE["single"].low, f"paper: {PAGE['single'].printed}")
+    single = PAGE["single"]
+    plots.paper_line(right, single.low, f"paper: {single.printed}", single.accepted)
     left.set(title="average JCT", ylabel="average JCT, h")
     right.set(title="ratio of the two", ylabel="average JCT, proportional / tune")
     for ax in (left, right):

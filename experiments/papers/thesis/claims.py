@@ -426,7 +426,7 @@ def variants(results: Results) -> Iterator[Claim]:
         ours = _by_trace(results, "gap", "greedy", method, "min-2max")
         if ours is not None:
             text = f"gain of {LABELS[method]} over the greedy, {DUE_LAWS['min-2max']}"
-            yield PAGE.new("beyond the thesis", text, ours, "%")
+            yield PAGE.new("beyond the thesis", text, ours, "%", figure="figure_4_3")
 
 
 @PAGE.rows
@@ -441,4 +441,5 @@ def better_plans(results: Results) -> Iterator[Claim]:
             mean_of_skewed(100 * part["better_share"].to_numpy()),
             "%",
             f"a job waits at {100 * part['queue_share'].mean():.0f} % of the decisions",
+            figure="proxies",
         )
