@@ -75,6 +75,8 @@ class SlurmJobs(Trace):
                     "number", required=False, empty=np.nan, at_least=0),
         InputColumn("Elapsed", "", "the same as 1-02:00:00, where ElapsedRaw is not there", "text",
                     required=False, empty=""),
+        InputColumn("Suspended", "", "how long it stood still, where no elapsed time is there", "text",
+                    required=False, empty=""),
         InputColumn("AllocTRES", "", "what it held: gres/gpu=8,cpu=64,mem=512G", "text",
                     required=False, empty=""),
         InputColumn("ReqTRES", "", "what it asked for, where AllocTRES is empty", "text",
@@ -190,7 +192,10 @@ JobID|Submit|Start|End|State|AllocTRES|User|Partition
         raw_s = table.numbers("ElapsedRaw")
         elapsed_s = _each(table.texts("Elapsed"), seconds_of)
         elapsed_s = np.where(np.isnan(raw_s), elapsed_s, raw_s)
-        return np.where(np.isnan(table.dates("End")), np.nan, elapsed_s)
+        ran_s = table.dates("End") - table.dates("Start")
+        left_s = ran_s - _each(table.texts("Suspended"), seconds_of)
+        elapsed_s = np.where(np.isnan(elapsed_s) & (left_s >= 0), left_s, elapsed_s)
+        return np.where(np.isnan(ran_s), np.nan, elapsed_s)
 
     def _end_s(self, table: Table) -> FloatArray:
         end_s = table.dates("End")

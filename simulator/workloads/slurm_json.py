@@ -24,6 +24,7 @@ def slurm_rows(path: Path) -> list[dict[str, str]]:
 def _row(job: Any) -> dict[str, str]:
     state, task = at(job, "state.current"), _number(at(job, "array.task_id"))
     of_array, limit_min = _number(at(job, "array.job_id")), _number(at(job, "time.limit"))
+    still_s = _number(at(job, "time.suspended"))
     return {
         "JobID": f"{of_array}_{task}" if task and of_array not in ("", "0") else as_text(at(job, "job_id")),
         "Submit": _date(at(job, "time.submission")),
@@ -31,6 +32,7 @@ def _row(job: Any) -> dict[str, str]:
         "Start": _date(at(job, "time.start")),
         "End": _date(at(job, "time.end")),
         "ElapsedRaw": _number(at(job, "time.elapsed")),
+        "Suspended": f"0:0:{still_s}" if still_s else "",
         "State": as_text(state[0] if isinstance(state, list) and state else state),
         "Timelimit": limit_min,
         "AllocTRES": _resources(at(job, "tres.allocated")),

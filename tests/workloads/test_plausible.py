@@ -135,13 +135,39 @@ def test_a_suspended_job_runs_for_its_elapsed_time(tmp_path, title, elapsed):
     ]
 
 
-def test_json_tells_the_elapsed_time_too(tmp_path):
+def test_a_suspended_job_without_an_elapsed_time(tmp_path):
+    """Of four hours it stood still for three; the second for none, the third for longer than it ran, which is a mistake."""
+    begin = "2026-01-05T08:00:00|2026-01-05T08:00:00|2026-01-05T12:00:00"
+    rows = "".join(
+        f"{k}|{begin}|{still}|COMPLETED|gres/gpu=4|p\n"
+        for k, still in enumerate(("03:00:00", "00:00:00", "05:00:00"))
+    )
+    jobs = read(tmp_path, SACCT.format("Suspended|") + rows)
+    assert durations(jobs) == [3600, 4 * 3600, 4 * 3600]
+    assert recorded(jobs).end_s.tolist() == [4 * 3600] * 3
+    assert len(notes(jobs)) == 1
+
+
+SUSPENDED = (
+    ('"elapsed": 3600, "suspended": 10800', 3600),
+    ('"elapsed": {"set": true, "infinite": false, "number": 3600}, "suspended": {"set": true, "infinite": false, "number": 10800}', 3600),
+    ('"suspended": 10800', 3600),
+    ('"elapsed": {"set": false, "infinite": false, "number": 0}, "suspended": 10800', 3600),
+    ('"suspended": 0', 14400),
+    ('"elapsed": 3600', 3600),
+    ('"elapsed": 14400, "suspended": 0', 14400),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("times", "seconds"), SUSPENDED)
+def test_json_tells_elapsed_and_suspended_times_as_text_does(tmp_path, times, seconds):
     job = """{"job_id": 1, "state": {"current": ["COMPLETED"]}, "partition": "p", "time": {"submission": 1772359200,
-      "start": 1772359200, "end": 1772373600, "elapsed": 3600, "suspended": 10800},
+      "start": 1772359200, "end": 1772373600, TIMES},
       "tres": {"allocated": [{"type": "gres", "name": "gpu", "count": 4}]}}"""
-    jobs = read(tmp_path, f'{{"jobs": [{job}]}}')
-    assert durations(jobs) == [3600]
-    assert len(jobs.notes) == 1
+    jobs = read(tmp_path, f'{{"jobs": [{job.replace("TIMES", times)}]}}')
+    assert durations(jobs) == [seconds]
+    assert recorded(jobs).end_s.tolist() == [4 * 3600]
+    assert len(jobs.notes) == (seconds < 14400)
 
 
 # -- rows of one job -------------------------------------------------------------------------
