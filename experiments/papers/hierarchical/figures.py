@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from textwrap import fill
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from experiments.papers.hierarchical.runs import (
     DUE_LAWS,
+    FASTEST,
+    FOLDER,
     HEURISTICS,
     LITERAL_LIMIT_S,
     METHODS,
@@ -37,13 +41,27 @@ IN_SYSTEM = {
     "no H": "whole system, submissions and completions alone",
 }
 STUDY_OF_LAW = {"min-2max": "size", "min-3min": OTHER_LAW}
+FASTEST_RULES = "rules that take the fastest configuration"
+WEIGHTS = {
+    "printed": "weights U[0.36, 1.08] $/h, as printed",
+    "released": "weights U[0.003, 0.015] $/s, as released",
+}
+"""Of the authors' instances."""
 PAPER_RATE_PER_S = 2 / 450
 """Requests per second at 100 nodes, Section V-B."""
 
 
-def relative_costs(results: Results) -> pd.DataFrame:
-    """Cost of each method over the best heuristic on the same jobs; one row a run."""
+def relative_costs(results: Results, rules: Sequence[str] = HEURISTICS) -> pd.DataFrame:
+    """Cost of each method over the best heuristic on the same jobs; one row a run.
+
+    ``rules`` : `HEURISTICS`, or `FASTEST`, which have the same names in the result.
+    """
     runs = results.runs("run_scenario", study="size")
+    others = {*HEURISTICS, *FASTEST}.difference(rules)
+    runs = runs[~runs["method"].isin(others)]
+    if not set(rules) <= set(runs["method"]):
+        raise NoRuns(f"no run of {', '.join(rules)}")
+    runs = runs.assign(method=runs["method"].str.removesuffix("-fastest"))
     best = (
         runs[runs["method"].isin(HEURISTICS)]
         .groupby(["num_nodes", "seed"])["total_cost"]
@@ -55,9 +73,32 @@ def relative_costs(results: Results) -> pd.DataFrame:
     return runs
 
 
-def savings(results: Results, study: str = "size") -> pd.DataFrame:
-    """Saving over each heuristic on the same jobs, %; one row a run and heuristic."""
-    return _over_heuristics(results.runs("run_scenario", study=study), ["num_nodes", "seed"])
+def savings(
+    results: Results, study: str = "size", rules: Sequence[str] = HEURISTICS
+) -> pd.DataFrame:
+    """Saving over each heuristic on the same jobs, %; one row a run and heuristic. ``rules`` as of `relative_costs`."""
+    runs = results.runs("run_scenario", study=study)
+    if not set(rules) <= set(runs["method"]):
+        raise NoRuns(f"no run of {', '.join(rules)}")
+    return _over_heuristics(runs, ["num_nodes", "seed"], rules)
+
+
+def authors_runs() -> pd.DataFrame:
+    """Runs on the authors' own instances, as `benchmarks.authors_instances` left them."""
+    return pd.read_csv(FOLDER / "authors_instances.csv")
+
+
+def authors_savings(rules: Sequence[str]) -> pd.DataFrame:
+    """Saving over each heuristic on the authors' instances, %, like `savings`, under each law of weights."""
+    return _over_heuristics(authors_runs(), ["weights", "num_nodes", "seed"], rules)
+
+
+def authors_over_central() -> pd.DataFrame:
+    """Cost of the hierarchical method over the central model of 2019 on the authors' instances, %."""
+    keys = ["weights", "num_nodes", "seed"]
+    wide = authors_runs().pivot(index=keys, columns="method", values="total_cost")
+    over = 100 * (wide["hierarchical"] / wide["central-2019"] - 1)
+    return over.dropna().rename("percent").reset_index()
 
 
 def variant_savings(results: Results) -> pd.DataFrame:
@@ -69,9 +110,16 @@ def variant_savings(results: Results) -> pd.DataFrame:
     return _over_heuristics(runs, ["study", "num_nodes", "jobs", "seed"])
 
 
-def _over_heuristics(runs: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+def _over_heuristics(
+    runs: pd.DataFrame, keys: list[str], rules: Sequence[str] = HEURISTICS
+) -> pd.DataFrame:
     wide = runs.pivot(index=keys, columns="method", values="total_cost")
-    table = pd.DataFrame({h: 100 * (1 - wide["hierarchical"] / wide[h]) for h in HEURISTICS})
+    table = pd.DataFrame(
+        {
+            name: 100 * (1 - wide["hierarchical"] / wide[rule])
+            for name, rule in zip(HEURISTICS, rules, strict=True)
+        }
+    )
     return table.reset_index().melt(keys, var_name="method", value_name="saving").dropna()
 
 
@@ -88,8 +136,9 @@ MODELS = (
     "Figure 2: time and size of one decision",
     "The models as the paper wrote them (5 % gap, HiGHS, stopped at the time limit), and the "
     "exact pattern form of the same objective solved to 1e-6. Exact: all decisions of a run; literal: two decisions a run, "
-    "of those with more jobs than nodes. Means over decisions, geometric over seeds. A ring marks a run in which a "
-    "decision was stopped at the limit. This limit is of wall time and does not include the time to build the model.",
+    "of those with more jobs than nodes. Means over decisions, geometric over seeds. A hollow arrow, drawn above the "
+    "limit and on no line, stands for runs in which a decision was stopped at the limit: it would have taken longer. The limit "
+    "is of wall time and does not include the time to build the model.",
 )
 def figure_2(results: Results) -> Drawn:
     runs = results.runs("run_scenario", study="size")
@@ -112,21 +161,26 @@ def figure_2(results: Results) -> Drawn:
     )
     figure, (left, right) = plots.canvas(1, 2, width=5.6, height=4.2)
     names = dict(zip(MODELS, MODELS, strict=True))
+    limit_s = LITERAL_LIMIT_S["paper" if results.scale == "paper" else "quick"]
+    is_stopped = table["model"].isin(MODELS[:2]) & (table["solved_share"] < 1.0)
     drawn = [
-        plots.lines(ax, table, "num_nodes", value, "model", names, geometric=True).assign(
+        plots.lines(ax, part, "num_nodes", value, "model", names, geometric=True).assign(
             quantity=what
         )
-        for ax, value, what in (
-            (left, "cpu_s", "CPU time, s"),
-            (right, "mean_columns", "variables"),
+        for ax, part, value, what in (
+            (left, table[~is_stopped], "cpu_s", "CPU time, s"),
+            (right, table, "mean_columns", "variables"),
         )
     ]
-    stopped = literal[literal["solved_share"] < 1.0]
-    left.plot(
-        stopped["num_nodes"], stopped["cpu_s"], "o", markerfacecolor="none", markersize=10,
-        color=plots.PAPER, label="stopped at the limit, at least once",
-    )  # fmt: skip
-    limit_s = LITERAL_LIMIT_S["paper" if results.scale == "paper" else "quick"]
+    for index, model in enumerate(MODELS[:2]):
+        stopped = table[is_stopped & (table["model"] == model)]
+        if not stopped.empty:
+            numbers = plots.by_hue(stopped, "num_nodes", "cpu_s", "model", [model], geometric=True)
+            drawn.append(numbers.assign(quantity="CPU time until stopped, s"))
+            left.plot(
+                numbers["num_nodes"], [(2.0 + index) * limit_s] * len(numbers), "^", markerfacecolor="none",
+                color=plots.PALETTE[index], label=f"{model}: stopped, > {limit_s:g} s",
+            )  # fmt: skip
     seconds, few, many = (PAGE[n].low for n in ("decision-time", "variables", "variables-central"))
     is_limit = "; also the limit here" if limit_s == seconds else ""
     if not is_limit:
@@ -156,8 +210,9 @@ def figure_2(results: Results) -> Drawn:
 @PAGE.figure(
     "figure_3",
     "Figure 3: cost against the best heuristic, and against the central model",
-    "Left: leasing and tardiness cost of whole runs over that of the best of FIFO, EDF and PS on the "
-    "same jobs; mean and 95 % interval over seeds."
+    "Left and middle: leasing and tardiness cost of whole runs over that of the best of FIFO, EDF and PS on the "
+    "same jobs; mean and 95 % interval over seeds. The paper does not print which configuration a job gets under these rules: "
+    "the cheapest one on time, else the fastest (left), or always the fastest (middle), with which the three lie close together."
     + plots.FEWER.format(runs="seeds")
     + " The paper shows the first and third line, without numbers; its saving of {saved} % over the three is in the next "
     "figure. Right: "
@@ -165,11 +220,18 @@ def figure_2(results: Results) -> Drawn:
 )
 def figure_3(results: Results) -> Drawn:
     runs = relative_costs(results)
-    figure, (left, right) = plots.canvas(1, 2, height=4.2)
+    figure, (left, middle, right) = plots.canvas(1, 3, height=4.2)
     names = {method: LABELS[method] for method in (*METHODS, *HEURISTICS)}
-    table = plots.lines(
-        left, runs, "num_nodes", "relative", "method", names, dashed=HEURISTICS, pair="seed"
-    )
+    tables = [
+        plots.lines(
+            ax, relative_costs(results, rules), "num_nodes", "relative", "method", names,
+            dashed=HEURISTICS, pair="seed",
+        ).assign(quantity=f"over the best heuristic, ratio; {told}")
+        for ax, rules, told in (
+            (left, HEURISTICS, "cheapest configuration on time"),
+            (middle, FASTEST, "fastest configuration"),
+        )
+    ]  # fmt: skip
     wide = runs.pivot(index=["num_nodes", "seed"], columns="method", values="total_cost")
     over = 100 * (wide["hierarchical"] / wide["central-2019"] - 1).dropna()
     percent = over.rename("percent").reset_index().assign(method="hierarchical")
@@ -177,14 +239,16 @@ def figure_3(results: Results) -> Drawn:
     printed = PAGE["over-central"]
     plots.paper_line(right, printed.low, f"paper: {printed.low:g} %", printed.accepted)
     right.axhline(0.0, color=plots.PAPER, linewidth=0.8)
-    left.set(ylabel="total cost / cost of the best heuristic")
-    left.set_ylim(0, 1.1 * float(np.nanmax(table[["mean", "high"]])))
+    for ax, table, told in zip(
+        (left, middle), tables, ("cheapest on time", "fastest"), strict=True
+    ):
+        ax.set(ylabel="total cost / cost of the best heuristic", title=f"rules: {told}")
+        ax.set_ylim(0, 1.1 * float(np.nanmax(table[["mean", "high"]])))
     right.set(ylabel="cost over the central 2019 model's\non the same jobs, %")
-    for ax, shown in ((left, runs), (right, percent)):
+    for ax, shown in ((left, runs), (middle, runs), (right, percent)):
         ax.set(xlabel="nodes N (J = 10 N jobs)", xticks=sorted(set(shown["num_nodes"])))
     plots.legends_below(figure, left, right, (2, 1))
-    table = table.assign(quantity="over the best heuristic, ratio")
-    data = pd.concat([table, above.assign(quantity="over the central 2019 model, %")])
+    data = pd.concat([*tables, above.assign(quantity="over the central 2019 model, %")])
     return Drawn(figure, data, {"saved": PAGE["saving-abstract"].printed})
 
 
@@ -192,28 +256,84 @@ def figure_3(results: Results) -> Drawn:
     "savings",
     "Saving over the first-principle methods",
     "What the hierarchical method saves of the cost of each heuristic on the same jobs; mean and 95 % interval over "
-    "seeds. Left: with the due dates that the paper prints. Right: with those of the authors' generator of 2021, under "
+    "seeds. Left and middle: with the due dates that the paper prints; the rules take the cheapest configuration on time, or "
+    "always the fastest, since the paper does not print which. Right: with the due dates of the authors' generator of 2021, under "
     "which EDF is late.",
 )
 def figure_savings(results: Results) -> Drawn:
-    tables = {law: savings(results, study=study) for law, study in STUDY_OF_LAW.items()}
-    figure, axes = plots.canvas(1, 2, width=5.6, height=4.0, sharex=True, sharey=True)
+    cheapest, other_law = (savings(results, study=study) for study in STUDY_OF_LAW.values())
+    tables = {
+        DUE_LAWS["min-2max"]: cheapest,
+        f"printed due dates,\n{FASTEST_RULES}": savings(results, rules=FASTEST),
+        DUE_LAWS["min-3min"]: other_law,
+    }
+    figure, axes = plots.canvas(1, 3, width=4.6, height=4.0, sharex=True, sharey=True)
     sizes = sorted({n for table in tables.values() for n in table["num_nodes"]})
     rows = []
-    for ax, (law, table) in zip(axes, tables.items(), strict=True):
-        rows.append(plots.lines(ax, table, "num_nodes", "saving", "method", OVER).assign(due=law))
+    for ax, (told, table) in zip(axes, tables.items(), strict=True):
+        drawn = plots.lines(ax, table, "num_nodes", "saving", "method", OVER)
+        rows.append(drawn.assign(reading=told.replace("\n", " ")))
         inner, outer = PAGE["saving-abstract"], PAGE["saving-conclusions"]
         label = f"paper, abstract: {inner.low:g}-{inner.high:g} %"
         plots.paper_band(ax, inner.low, inner.high, label, alpha=0.3)
         label = f"paper, conclusions: {outer.low:g}-{outer.high:g} %"
         plots.paper_band(ax, outer.low, inner.low, label)
         plots.paper_band(ax, inner.high, outer.high, "")
-        ax.set(xlabel="nodes N", title=DUE_LAWS[law])
+        ax.set(xlabel="nodes N")
+        ax.set_title(told, fontsize=9)
     least = min(float(table["saving"].min()) for table in tables.values())
     axes[0].set(ylim=(min(0.0, 1.1 * least), 102), xticks=sizes)
     axes[0].set(ylabel="saving of the hierarchical method, %")
     plots.legend_below(figure, axes[0], 3)
     return Drawn(figure, pd.concat(rows))
+
+
+@PAGE.figure(
+    "authors_instances",
+    "The authors' own instances",
+    "What the hierarchical method saves over the rules, and costs more than the central model of 2019, on the instances that the "
+    "authors' repository has of this very setup: three for each N, J = 10 N + 1, nearly constant gaps, the due dates and execution "
+    "times of the files. A mark is an instance. Weights: mapped to the range that the paper prints (left), and as in the files "
+    "(middle), which are 30 to 50 times as large. Filled: rules that always take the fastest configuration; hollow: the cheapest on "
+    "time. The band is the range of the abstract. The dear runs with many nodes were made for fewer instances.",
+)
+def figure_authors(_: Results) -> Drawn:
+    figure, axes = plots.canvas(1, 3, width=4.6, height=4.0)
+    rows, saved = [], PAGE["saving-abstract"]
+    for ax, (weights, told) in zip(axes, WEIGHTS.items(), strict=False):
+        for rules in (HEURISTICS, FASTEST):
+            part = authors_savings(rules)
+            part = part[part["weights"] == weights]
+            look: dict[str, Any] = {"markerfacecolor": "none"} if rules == HEURISTICS else {}
+            for index, method in enumerate(HEURISTICS):
+                of = part[part["method"] == method]
+                label = OVER[method] if rules == FASTEST else None
+                ax.plot(
+                    of["num_nodes"] + 0.8 * (index - 1), of["saving"], plots.MARKERS[index],
+                    color=plots.PALETTE[index], label=label, **look,
+                )  # fmt: skip
+            rows.append(part.assign(rules="fastest" if rules == FASTEST else "cheapest on time"))
+        plots.paper_band(
+            ax, saved.low, saved.high, f"paper, abstract: {saved.low:g}-{saved.high:g} %"
+        )
+        ax.set(ylabel="saving of the hierarchical method, %", ylim=(0, 102))
+        ax.set_title(told, fontsize=9)
+    over = authors_over_central()
+    for index, weights in enumerate(WEIGHTS):
+        of = over[over["weights"] == weights]
+        axes[2].plot(
+            of["num_nodes"] + 0.8 * (index - 0.5), of["percent"], plots.MARKERS[3 + index],
+            color=plots.PALETTE[3 + index], label=f"weights as {weights}",
+        )  # fmt: skip
+    printed = PAGE["over-central"].low
+    plots.paper_line(axes[2], printed, f"paper: {printed:g} %")
+    axes[2].axhline(0.0, color=plots.PAPER, linewidth=0.8)
+    axes[2].set(ylabel="cost over the central 2019 model's\non the same jobs, %")
+    for ax in axes:
+        ax.set(xlabel="nodes N", xticks=sorted(set(rows[0]["num_nodes"])), xlim=(7, 53))
+    plots.legends_below(figure, axes[0], axes[2], (2, 1))
+    saved_rows = (part.rename(columns={"saving": "percent"}) for part in rows)
+    return Drawn(figure, pd.concat([*saved_rows, over.assign(method="central-2019")]))
 
 
 @PAGE.figure(
