@@ -6,8 +6,9 @@ that takes all types for equal may give it more: then it has those of the type o
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -119,53 +120,37 @@ def place_apart(
     Jobs that keep their number of GPUs keep their nodes. Of the others, the largest come first, on as few nodes as possible;
     a job for which too few GPUs are left gets those that one node has, or as many of them as it expects goodput from.
     """
-    plan = {
+    free, spanned = FreeGpus(capacity), set[int]()
+    held = {
         job: running[job]
         for job, wanted in gpus.items()
         if job in running and sum(g for _, g in running[job]) == wanted
     }
-    free = dict(capacity)
-    spanned: set[int] = set()
-    for nodes in plan.values():
-        for node, part in nodes:
-            free[node] -= part
+
+    def place(job: int, wanted: int) -> Nodes:
+        expected = partial(goodput, job)
+        nodes = max(_places(wanted, free, spanned), key=expected, default=())
+        if nodes and not expected(nodes) > 0:
+            fewer = (((n, g),) for n, _ in free.emptiest(1) for g in range(int(free[n]), 0, -1))
+            nodes = next((some for some in fewer if expected(some) > 0), ())
+        span(nodes)
+        return nodes
+
+    def span(nodes: Nodes) -> None:
         if len(nodes) > 1:
             spanned.update(node for node, _ in nodes)
-    for job in sorted(gpus, key=lambda j: -gpus[j]):
-        if job not in plan and gpus[job]:
-            expected = partial(goodput, job)
-            nodes = max(_places(gpus[job], free, spanned), key=expected, default=())
-            if nodes and not expected(nodes) > 0:
-                nodes = next((fewer for fewer in _fewer(free) if expected(fewer) > 0), ())
-            for node, part in nodes:
-                free[node] -= part
-            if len(nodes) > 1:
-                spanned.update(node for node, _ in nodes)
-            if nodes:
-                plan[job] = nodes
-    return plan
+
+    for nodes in held.values():
+        span(nodes)
+    order = sorted(((j, g) for j, g in gpus.items() if g), key=lambda each: -each[1])
+    return free.settle(order, held, place)
 
 
-def _places(wanted: int, free: Mapping[int, int], spanned: set[int]) -> list[Nodes]:
+def _places(wanted: int, free: FreeGpus, spanned: set[int]) -> list[Nodes]:
     """Possible placements of a job: on the fullest node that has enough, else over nodes, or on fewer GPUs of one."""
-    if fullest := FreeGpus(free).fullest(wanted):
+    if fullest := free.fullest(wanted):
         return [fullest]
-    found: list[Nodes] = []
-    taken, left = [], wanted
-    for node in sorted((n for n in free if n not in spanned and free[n]), key=lambda n: -free[n]):
-        taken.append((node, min(left, free[node])))
-        left -= taken[-1][1]
-        if not left:
-            break
-    if taken:
-        found.append(tuple(taken))
-    most = max(free, key=lambda n: free[n])
-    if free[most]:
-        found.append(((most, free[most]),))
-    return found
-
-
-def _fewer(free: Mapping[int, int]) -> Iterator[Nodes]:
-    """Ever fewer GPUs of the node that has most."""
-    most = max(free, key=lambda n: free[n])
-    return (((most, gpus),) for gpus in range(free[most], 0, -1))
+    room = sum(int(gpus) for node, gpus in free.now.items() if node not in spanned)
+    over = free.emptiest(min(wanted, room), lambda node: 0 if node in spanned else math.inf)
+    most = tuple((node, int(free[node])) for node, _ in free.emptiest(1))
+    return [nodes for nodes in (over if room else (), most) if nodes]

@@ -11,7 +11,7 @@ import heapq
 import math
 from collections.abc import Mapping, Sequence
 
-from policies.queues.free_gpus import FreeGpus
+from policies.queues.free_gpus import FreeGpus, Nodes
 from policies.registry.registration import register
 from simulator.errors import InputError
 from simulator.features.admission.elastic import Ask, Piece, packed, shares_in_turn, within
@@ -182,29 +182,19 @@ def placed(view: View, has: Mapping[int, int], used: Mapping[int, int]) -> list[
     has, used : GPUs kept for each job, and those of them on which it is fastest.
     """
     some = {job: gpus for job, gpus in has.items() if gpus}
-    stay = {
-        job: shares[0].node
+    stay: dict[int, Nodes] = {
+        job: ((shares[0].node, some[job]),)
         for job, shares in view.running.items()
         if job in some and used[job] == shares[0].gpus
     }
-    node_of = _laid(view, some, stay)
-    if len(node_of) < len(some):
-        node_of = _laid(view, some, {})
     spec = view.cluster.node_types[_node_type(view)]
-    return [in_proportion(job, node, used[job], spec) for job, node in node_of.items()]
+    wanted = sorted(some.items(), key=lambda each: (-each[1], each[0]))
 
+    def laid(stay: Mapping[int, Nodes]) -> dict[int, Nodes]:
+        free = FreeGpus(dict.fromkeys(view.nodes.tolist(), spec.gpus))
+        return free.settle(wanted, stay, lambda job, gpus: free.fullest(gpus))
 
-def _laid(view: View, has: Mapping[int, int], stay: Mapping[int, int]) -> dict[int, int]:
-    """The node of each job: of those that stay, then of the others by size; who does not fit has none."""
-    gpus = view.cluster.node_types[_node_type(view)].gpus
-    free = FreeGpus(dict.fromkeys(view.nodes.tolist(), gpus))
-    node_of: dict[int, int] = {}
-    for job, node in stay.items():
-        if free[node] >= has[job]:
-            node_of[job] = node
-            free[node] -= has[job]
-    for job in sorted((j for j in has if j not in node_of), key=lambda j: (-has[j], j)):
-        for node, gpus in free.fullest(has[job]):
-            node_of[job] = node
-            free[node] -= gpus
-    return node_of
+    plan = laid(stay)
+    if len(plan) < len(some):
+        plan = laid({})
+    return [in_proportion(job, node, used[job], spec) for job, ((node, _),) in plan.items()]

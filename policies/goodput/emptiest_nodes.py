@@ -37,38 +37,6 @@ def can_run(view: View) -> CanRun:
     return lambda job, nodes: view.can_run(job, placements({job: nodes}, view.cluster))
 
 
-def place_beside(
-    wanted: Mapping[int, int],
-    kept: Mapping[int, Nodes],
-    capacity: Mapping[int, int],
-    can_run: CanRun,
-    fewer: bool = False,
-) -> dict[int, Nodes]:
-    """Nodes for jobs in the given order, beside those that stay as they are; a job that can run on none waits.
-
-    Parameters
-    ----------
-    wanted : GPUs by job, in the order of placing; those in ``kept`` are left out.
-    kept : nodes of the jobs that stay.
-    capacity : GPUs by node.
-    fewer : whether a job may have fewer GPUs, where it cannot run on so many of those that are free.
-    """
-    free = FreeGpus(capacity)
-    for nodes in kept.values():
-        free.take(nodes)
-    plan = dict(kept)
-    for job, gpus in wanted.items():
-        if job in plan:
-            continue
-        for part in range(gpus, 0 if fewer else gpus - 1, -1):
-            nodes = free.emptiest(part)
-            if nodes and can_run(job, nodes):
-                plan[job] = nodes
-                free.take(nodes)
-                break
-    return plan
-
-
 def place_by_size(
     gpus: Mapping[int, int],
     running: Mapping[int, Nodes],
@@ -79,13 +47,16 @@ def place_by_size(
 
     One that cannot run on so many of the GPUs that are free gets fewer.
     """
-    kept = {
-        job: nodes
-        for job, nodes in running.items()
-        if job in gpus and sum(g for _, g in nodes) == gpus[job]
+    free = FreeGpus(capacity)
+    held = {
+        job: nodes for job, nodes in running.items() if sum(g for _, g in nodes) == gpus.get(job)
     }
-    order = sorted(gpus, key=gpus.__getitem__)
-    return place_beside({job: gpus[job] for job in order}, kept, capacity, can_run, fewer=True)
+
+    def place(job: int, wanted: int) -> Nodes:
+        fewer = (free.emptiest(part) for part in range(wanted, 0, -1))
+        return next((nodes for nodes in fewer if nodes and can_run(job, nodes)), ())
+
+    return free.settle(sorted(gpus.items(), key=lambda each: each[1]), held, place)
 
 
 def divided(view: View, gpus: Mapping[int, int], capacity: Mapping[int, int]) -> Decision:

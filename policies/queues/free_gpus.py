@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from itertools import chain
+from typing import TypeVar
 
 from simulator.model.tolerances import CAPACITY
 
 Nodes = tuple[tuple[int, int], ...]
 """Node and GPUs of it, in the order in which a job's nodes are connected."""
+
+Who = TypeVar("Who", bound=Hashable)
+"""A job, or some that share GPUs."""
 
 Most = Callable[[int], float]
 """How many GPUs of a node a job may have at the most, whatever is free."""
@@ -64,6 +68,31 @@ class FreeGpus:
         """Take GPUs of nodes."""
         for node, gpus in nodes:
             self[node] -= gpus
+
+    def settle(
+        self,
+        wanted: Iterable[tuple[Who, int]],
+        held: Mapping[Who, Nodes],
+        place: Callable[[Who, int], Nodes] | None = None,
+    ) -> dict[Who, Nodes]:
+        """Nodes of several: who holds some keeps them where they are free; then the others in order, if they fit. It takes them.
+
+        Parameters
+        ----------
+        wanted : who, and how many GPUs, in the order of placing.
+        held : by who is among them.
+        place : nodes for one of them; None: as `place` finds them.
+        """
+        found: dict[Who, Nodes] = {}
+        for who, nodes in held.items():
+            if all(self[node] >= gpus for node, gpus in nodes):
+                found[who] = nodes
+                self.take(nodes)
+        for who, gpus in wanted:
+            if who not in found and (nodes := place(who, gpus) if place else self.place(gpus)):
+                found[who] = nodes
+                self.take(nodes)
+        return found
 
     def place(self, gpus: int, most: Most | None = None, nodes: int = 0) -> Nodes:
         """Nodes of a job and its GPUs there: the fullest that holds it whole, else the emptiest; empty where it does not fit.

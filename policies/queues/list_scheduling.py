@@ -6,9 +6,7 @@ papers do not print how; the authors' later program takes the cheapest that meet
 the fastest. With jobs of fixed demand they are list scheduling: the first in the order that does not
 fit holds up the others, or is skipped (backfilling without reservation).
 
-`EmptyNodes` is one heap of nodes for each type (one in all, where decisions configure the nodes). A node that is no
-longer empty is left where it was and passed over when it comes up. From decision to decision only
-the nodes that changed are looked at (`View.node_changes`).
+From decision to decision only the nodes that changed are looked at (`View.node_changes`).
 
 Options
 -------
@@ -21,10 +19,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
+from itertools import chain
 
 import numpy as np
 
+from policies.queues.free_gpus import FreeGpus
 from policies.queues.selection import NONE, choose_configuration, selection_price_per_hour
 from policies.queues.serving import serve
 from policies.queues.unread import Unread
@@ -32,65 +31,43 @@ from policies.queues.waiting import Order
 from policies.registry.registration import register
 from simulator import FIXED, NO_CHANGE, Decision, Placement, View
 from simulator.arguments import one_of
-from simulator.model.cluster import FloatArray, IntArray
+from simulator.model.cluster import FloatArray
 from simulator.model.placement import in_proportion
 from simulator.model.tolerances import INSTANT_S
 
 
 class EmptyNodes:
-    """The nodes of a controller on which nothing runs, lowest index first."""
+    """The nodes of a controller on which nothing runs, by type; `FIXED` alone where decisions configure the nodes."""
 
     def __init__(self) -> None:
         self._unread = Unread()
-        self._heaps: dict[int, list[int]] = {}
-        self._empty: set[int] = set()
+        self._of: dict[int, FreeGpus] = {}
+        """Of each type, 1 for an empty node, and 0 for another one."""
         self._taken: list[int] = []
 
-    def __len__(self) -> int:
-        return len(self._empty)
-
-    def refresh(self, view: View) -> None:
-        """Bring the heaps up to what is empty now."""
-        changed = self._unread.of(view.node_changes)
+    def refresh(self, view: View) -> set[int]:
+        """Bring it up to what is empty now; the types of which a node is."""
+        changed, fixed = self._unread.of(view.node_changes), view.cluster.node_type_of
         if changed is None:
-            self._heaps, self._empty = {}, set()
+            self._of.clear()
             changed = view.nodes.tolist()
-            self._taken.clear()
-        fixed, empty = view.cluster.node_type_of, self._empty
-        for nodes in (changed, self._taken):
-            for node in nodes:
-                if view.shares[node] or (hasattr(view, "faults") and not _is_up(node, view.nodes)):
-                    empty.discard(node)
-                elif node not in empty:
-                    empty.add(node)
-                    kind = FIXED if fixed is None else fixed[node]
-                    heappush(self._heaps.setdefault(kind, []), node)
+        for node in chain(changed, self._taken):
+            nodes = self._of.setdefault(FIXED if fixed is None else fixed[node], FreeGpus({}))
+            nodes[node] = 0.0 if view.shares[node] or node in view.down else 1.0
         self._taken.clear()
+        return self.types()
 
     def types(self) -> set[int]:
-        """Types of which a node is empty; `FIXED` alone where decisions configure the nodes."""
-        return {kind for kind in self._heaps if self._first(kind) is not None}
+        """Types of which a node is empty."""
+        return {node_type for node_type, nodes in self._of.items() if nodes.fullest(1)}
 
-    def take(self, kind: int) -> int:
+    def take(self, node_type: int) -> int:
         """The first empty node of a type that `types` names."""
-        node = self._first(kind)
-        assert node is not None
-        heappop(self._heaps[kind])
-        self._empty.remove(node)
+        nodes = self._of[node_type]
+        ((node, _),) = nodes.fullest(1)
+        nodes[node] = 0.0
         self._taken.append(node)
         return node
-
-    def _first(self, kind: int) -> int | None:
-        heap = self._heaps[kind]
-        while heap and heap[0] not in self._empty:
-            heappop(heap)
-        return heap[0] if heap else None
-
-
-def _is_up(node: int, nodes: IntArray) -> bool:
-    """True where a node is among the nodes, ascending, that the controller has now."""
-    place = int(nodes.searchsorted(node))
-    return place < len(nodes) and int(nodes[place]) == node
 
 
 CONFIGURATIONS = ("cheapest", "fastest")
@@ -152,18 +129,19 @@ class ListScheduling:
     def _one_job_a_node(self, view: View) -> list[Placement]:
         """Start elastic jobs in their order, each on an empty node."""
         cluster, free = view.cluster, self._empty
-        free.refresh(view)
+        offered = free.refresh(view)
         if self._prices is None:
             self._prices = selection_price_per_hour(cluster, "node")
         placements: list[Placement] = []
-        line = self.order.line(view) if free else ()
-        while free and line:
+        line = self.order.line(view) if offered else ()
+        while offered and line:
             job = line.head
             line.next()
-            v, g = self._configuration(view, job, free.types())
+            v, g = self._configuration(view, job, offered)
             if v != NONE:
                 node_type = v if cluster.node_type_of is None else FIXED
                 node = free.take(FIXED if cluster.node_type_of is None else v)
+                offered = free.types()
                 placements.append(in_proportion(job, node, g, cluster.node_types[v], node_type))
         return placements
 

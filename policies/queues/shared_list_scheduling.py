@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from policies.queues.free_gpus import FreeGpus
 from policies.queues.list_scheduling import by_due_date, by_weight
 from policies.queues.selection import node_price_per_hour
 from policies.queues.waiting import Order
@@ -52,19 +53,18 @@ class SharedListScheduling:
             raise InputError(f"policy {self.name!r} wants nodes of fixed types, got VMs")
         if not view.waiting or view.free_gpus_total <= 0:
             return NO_CHANGE
-        free: dict[int, dict[int, int]] = {}
+        free = {v: FreeGpus({}) for v in range(len(cluster.node_types))}
         for node in view.nodes.tolist():
-            if view.free_gpus[node] > 0:
-                free.setdefault(cluster.node_type_of[node], {})[node] = int(view.free_gpus[node])
+            free[cluster.node_type_of[node]][node] = int(view.free_gpus[node])
         prices = node_price_per_hour(cluster)
         placements: list[Placement] = []
         for job in self.order.ordered(view, view.waiting):
             for v, g in self._configurations(view, job, prices):
-                fitting = [(gpus, node) for node, gpus in free.get(v, {}).items() if gpus >= g]
-                if fitting:
-                    gpus, node = min(fitting)
-                    free[v][node] = gpus - g
-                    placements.append(in_proportion(job, node, g, cluster.node_types[v]))
+                if found := free[v].fullest(g):
+                    free[v].take(found)
+                    placements += [
+                        in_proportion(job, n, g, cluster.node_types[v]) for n, _ in found
+                    ]
                     break
         return Decision(placements, keep_running=True) if placements else NO_CHANGE
 

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from policies.queues.free_gpus import FreeGpus
+from policies.queues.free_gpus import FreeGpus, Nodes
 from simulator import Placement, View
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray
@@ -316,28 +316,15 @@ def place(
     free_of = {k: FreeGpus(dict.fromkeys(nodes, gpus_of[k])) for k, nodes in nodes_of.items()}
     placements: list[Placement] = []
     for (k, gpus), alike in groupby(chosen, key=lambda each: (each.gpu_type, each.gpus)):
-        free, moved = free_of[k], []
-        for unit, *_ in alike:
-            jobs = jobs_of(unit)
-            old = next((view.running[job] for job in jobs if job in view.running), ())
-            held = [(p.node, max(p.gpus, 1)) for p in old]  # before, it may have been half of one
-            if held and all(free[node] >= part for node, part in held):
-                placements += _placed(view, jobs, k, held)
-                free.take(held)
-            else:
-                moved.append(jobs)
-        for jobs in moved:
-            found = free.place(gpus)
-            placements += _placed(view, jobs, k, found)
-            free.take(found)
+        wanted = [(jobs_of(unit), gpus) for unit, *_ in alike]
+        held: dict[tuple[int, ...], Nodes] = {}
+        for jobs, _ in wanted:
+            old = next((view.running[job] for job in jobs if job in view.running), None)
+            if old is not None:  # before, it may have been half of a GPU
+                held[jobs] = tuple((p.node, int(max(p.gpus, 1))) for p in old)
+        for jobs, nodes in free_of[k].settle(wanted, held).items():
+            for node, part in nodes:
+                own = part if len(jobs) == 1 else part / len(jobs)  # of a pair, half
+                spec = view.cluster.node_types[k]
+                placements += [in_proportion(job, node, own, spec) for job in jobs]
     return placements
-
-
-def _placed(
-    view: View, jobs: Sequence[int], k: int, nodes: Iterable[tuple[int, float]]
-) -> Iterator[Placement]:
-    """Placements of a job, or of two that have the same nodes in halves."""
-    for node, part in nodes:
-        own = part if len(jobs) == 1 else part / len(jobs)
-        for job in jobs:
-            yield in_proportion(job, node, own, view.cluster.node_types[k])

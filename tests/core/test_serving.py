@@ -137,3 +137,31 @@ def test_nodes_are_those_that_a_search_through_all_finds(free, last_first, steps
             for node, part in found:
                 free[node] -= part
         assert all(index[n] == g for n, g in free.items())
+
+
+def test_who_holds_gpus_keeps_them_where_they_are_free_and_the_others_are_placed_in_order():
+    """Two nodes of four GPUs. b and c hold three of node 0 each, so c moves, behind d; e does not fit, f does."""
+    free = FreeGpus({0: 4, 1: 4})
+    wanted = {"d": 1, "c": 3, "b": 3, "e": 2, "f": 1}
+    found = free.settle(wanted.items(), {"b": ((0, 3),), "c": ((0, 3),)})
+    assert [*found.items()] == [
+        ("b", ((0, 3),)),
+        ("d", ((0, 1),)),
+        ("c", ((1, 3),)),
+        ("f", ((1, 1),)),
+    ]
+    assert [free[0], free[1]] == [0, 0]
+
+
+def test_a_caller_places_as_it_likes_and_who_gets_nothing_has_no_nodes():
+    free = FreeGpus({0: 4, 1: 2})
+    found = free.settle([("a", 2), ("b", 2)], {}, lambda who, gpus: ((0, gpus),) * (who == "a"))
+    assert found == {"a": ((0, 2),)}
+    assert (free[0], free[1]) == (2, 2)
+
+
+def test_equal_parts_lie_on_the_fullest_nodes_and_nowhere_where_they_are_too_few():
+    free = FreeGpus({0: 4, 1: 2, 2: 3, 3: 1})
+    assert [free.place(gpus, None, nodes) for gpus, nodes in ((4, 2), (6, 3), (8, 4), (6, 2))] == [
+        ((1, 2), (2, 2)), ((0, 2), (1, 2), (2, 2)), (), ((0, 3), (2, 3)),
+    ]  # fmt: skip

@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 import pytest
 
-from policies.goodput.emptiest_nodes import place_beside, place_by_size
+from policies.goodput.emptiest_nodes import place_by_size
 from policies.goodput.optimus import _gain_of_goodput, by_marginal_gain, remaining_steps
 from policies.goodput.tiresias import Tiresias
 from policies.queues.free_gpus import Nodes
@@ -88,13 +88,12 @@ def test_a_job_without_a_time_on_the_free_gpus_gets_fewer() -> None:
     assert place_by_size(wanted, running, TWO, on_one_node) == {**running, 2: ((0, 2),)}
 
 
-def test_a_job_of_tiresias_without_a_time_on_the_free_gpus_waits_and_they_stay_free() -> None:
-    """Two and three GPUs of two nodes are taken; j2 needs three on one node. Then j1 is over, and there are."""
-    chosen, kept = {0: 2, 1: 3, 2: 3}, {0: ((0, 2),), 1: ((1, 3),)}
-    assert place_beside(chosen, kept, TWO, on_one_node) == kept
-    del kept[1]
-    placed = place_beside({0: 2, 2: 3, 3: 1}, kept, TWO, on_one_node)
-    assert placed == {0: ((0, 2),), 2: ((1, 3),), 3: ((0, 1),)}
+def test_a_job_of_tiresias_without_a_time_on_the_free_gpus_waits_and_they_stay_free(monkeypatch):
+    """Two and three GPUs of two nodes are taken; j2 needs three on one node, and j3 comes after it. At 10 s j1 is over."""
+    monkeypatch.setattr(View, "can_run", lambda view, job, shares: len(shares) == 1)
+    found = run(fixed([0, 0, 0, 1], [99, 10, 50, 50], [2, 3, 3, 1]), nodes(4, 2), "tiresias")
+    assert found.first_start_s.tolist() == [0, 0, 10, 10]
+    assert [(s.job, s.node) for s in found.schedule or ()] == [(1, 1), (2, 1), (3, 0), (0, 0)]
 
 
 def test_a_threshold_is_positive() -> None:
