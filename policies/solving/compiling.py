@@ -38,6 +38,8 @@ def _stamped(dispatcher: Any) -> Any:
     file: Any = getattr(dispatcher._cache, "_cache_file", None)
     if hasattr(file, "_source_stamp"):  # else another numba: stamped by its own file alone
         file._source_stamp = _stamp(Path(dispatcher.py_func.__code__.co_filename).parent)
+        # The version is compared before what follows in the file is unpickled, which may name classes that are gone.
+        file._version = f"{file._version} {file._source_stamp}"
     return dispatcher
 
 
