@@ -20,7 +20,7 @@ from policies.greedy import (
     PathRelinkingPolicy,
     RandomisedGreedyPolicy,
 )
-from policies.greedy.problem import Jobs, Machines, Profile, machines_of, profile_of
+from policies.greedy.problem import Jobs, NodeChoices, TimeProfile, machines_of, profile_of
 from simulator import Cluster, simulate
 from simulator.workloads.catalogs import read_catalog
 from simulator.workloads.hierarchical import HierarchicalJobs, generate
@@ -34,7 +34,7 @@ TARGETS_S = {
 }
 
 
-def decision(num_nodes: int, overdue: bool, seed: int) -> tuple[Jobs, Profile, Machines]:
+def decision(num_nodes: int, overdue: bool, seed: int) -> tuple[Jobs, TimeProfile, NodeChoices]:
     """All jobs of a random scenario wait, partly done."""
     catalog = read_catalog("hierarchical")
     workload = generate(HierarchicalJobs(num_nodes=num_nodes, seed=seed))
@@ -50,7 +50,9 @@ def decision(num_nodes: int, overdue: bool, seed: int) -> tuple[Jobs, Profile, M
     return jobs, profile, machines
 
 
-def cpu_s(policy: GreedyPolicy, instance: tuple[Jobs, Profile, Machines], repeats: int) -> float:
+def cpu_s(
+    policy: GreedyPolicy, instance: tuple[Jobs, TimeProfile, NodeChoices], repeats: int
+) -> float:
     """Least mean of some repetitions."""
     policy.solve(*instance, 0)
     best = np.inf

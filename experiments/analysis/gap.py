@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from policies.greedy.policy import GreedyPolicy
-from policies.greedy.problem import LIMIT, PAPER, Jobs, Machines, Profile, Settings, Solution
+from policies.greedy.problem import LIMIT, PAPER, Jobs, NodeChoices, Settings, Solution, TimeProfile
 from policies.solving.decision import Answer, solve_decision
 from policies.solving.instance import Assignment, Instance, cost
 from simulator.errors import InputError
@@ -49,7 +49,7 @@ class Gap(NamedTuple):
     forced_nodes: int
 
 
-def milp_instance(jobs: Jobs, profile: Profile, m: Machines, s: Settings) -> Instance:
+def milp_instance(jobs: Jobs, profile: TimeProfile, m: NodeChoices, s: Settings) -> Instance:
     """The same decision for the exact solver. Raises `InputError` for a released objective."""
     if s.objective != PAPER:
         raise InputError("optimality gap: only the objective 'paper' has an exact optimum")
@@ -69,7 +69,7 @@ def milp_instance(jobs: Jobs, profile: Profile, m: Machines, s: Settings) -> Ins
     )
 
 
-def assignments_of(solution: Solution, m: Machines) -> list[Assignment]:
+def assignments_of(solution: Solution, m: NodeChoices) -> list[Assignment]:
     """A heuristic's solution in the exact solver's terms."""
     first = np.cumsum(m.families[:, LIMIT]) - m.families[:, LIMIT]
     used = np.zeros(len(m.families), dtype=np.int64)
@@ -84,7 +84,11 @@ def assignments_of(solution: Solution, m: Machines) -> list[Assignment]:
 
 
 def gaps(
-    jobs: Jobs, profile: Profile, machines: Machines, methods: Mapping[str, GreedyPolicy], seed: int
+    jobs: Jobs,
+    profile: TimeProfile,
+    machines: NodeChoices,
+    methods: Mapping[str, GreedyPolicy],
+    seed: int,
 ) -> dict[str, Gap]:
     """The gap of each method on one decision; all methods share rho, H and mu."""
     settings = next(iter(methods.values())).settings

@@ -29,7 +29,7 @@ from policies.fractional_gpus.state import (
 )
 from simulator.errors import InputError
 from simulator.model.cluster import FloatArray, IntArray
-from simulator.workloads.pods import WHOLE_GPU, Demands, Machines
+from simulator.workloads.pods import WHOLE_GPU, Demands, MachineTable
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class PackingRun:
 
 
 def arriving(
-    demands: Demands, machines: Machines, ratio: float, rng: np.random.Generator
+    demands: Demands, machines: MachineTable, ratio: float, rng: np.random.Generator
 ) -> IntArray:
     """Indices of the jobs that arrive: a list in random order, brought to ``ratio`` of the GPUs.
 
@@ -89,7 +89,7 @@ def arriving(
 
 def pack(
     demands: Demands,
-    machines: Machines,
+    machines: MachineTable,
     rule: str,
     *,
     seed: int,
@@ -139,7 +139,7 @@ def pack(
 
 def packing_table(
     demands: Demands,
-    machines: Machines,
+    machines: MachineTable,
     rules: str,
     seeds: Iterable[int],
     ratio: float = 1.3,

@@ -11,7 +11,7 @@ import numpy as np
 from experiments.analysis.spans import span
 from experiments.config import validated
 from simulator.errors import InputError
-from simulator.laws.fitting import Fit, fits
+from simulator.laws.fitting import FittedLaw, fits
 from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.workloads.table import Setting
@@ -198,7 +198,7 @@ def _fit_lines(values: FloatArray) -> list[str]:
     positive = values[values > 0]
     zeros = len(values) - len(positive)
     try:
-        found: list[Fit] = fits(positive)
+        found: list[FittedLaw] = fits(positive)
     except InputError:
         return []
     note = f" ({zeros} values of 0 left out)" if zeros else ""

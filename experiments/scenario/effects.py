@@ -25,7 +25,7 @@ from simulator.metrics.run_tables import TABLES
 if TYPE_CHECKING:
     from simulator import Result
     from simulator.core.execution import Execution
-    from simulator.core.plan import Plan
+    from simulator.core.plan import DecisionPlan
     from simulator.core.simulation import Simulation
 
 AFTER_THE_JOBS = (
@@ -58,7 +58,7 @@ class _Watch(Feature):
         """Keep the simulation, whose clock is read."""
         self._simulation = simulation
 
-    def on_start(self, execution: Execution, plan: Plan) -> None:
+    def on_start(self, execution: Execution, plan: DecisionPlan) -> None:
         """Compare the first start of a job."""
         if self._simulation.jobs.first_start_s[execution.job] != self._start_s[execution.job]:
             raise _Differs

@@ -27,7 +27,7 @@ from simulator.model.cluster import Cluster, FloatArray, IntArray
 from simulator.model.fractional import SharedDuration
 from simulator.model.tolerances import UNITS
 from simulator.model.workload import Workload
-from simulator.workloads.pods import WHOLE_GPU, Demands, Machines
+from simulator.workloads.pods import WHOLE_GPU, Demands, MachineTable
 
 BYTES = 1e9
 """Bytes of a GB: memory is counted in them here."""
@@ -224,7 +224,7 @@ def _with_memory(demands: Demands, neighbours: Colocation) -> Demands:
     return replace(demands, gpu_milli=milli)
 
 
-def _machines(cluster: Cluster) -> Machines:
+def _machines(cluster: Cluster) -> MachineTable:
     """The nodes, in whole thousandths of CPUs and bytes; what is not modelled is plenty."""
     types = cluster.type_of
 
@@ -233,7 +233,7 @@ def _machines(cluster: Cluster) -> Machines:
             [math.floor(v * scale + 1e-3) if math.isfinite(v) else 10**17 for v in values]
         )
 
-    return Machines(
+    return MachineTable(
         column([t.cpus for t in types], 1000),
         column([t.memory_gb for t in types], BYTES),
         column([t.gpus for t in types], 1),

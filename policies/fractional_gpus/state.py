@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.places import types_of
-from simulator.workloads.pods import WHOLE_GPU, Demands, Machines
+from simulator.workloads.pods import WHOLE_GPU, Demands, MachineTable
 
 RANDOM, DOT_PRODUCT, CLUSTERING, PACKING, BEST_FIT, FGD = range(6)
 """The rules of the FGD paper (`policies.fractional_gpus.kernels`)."""
@@ -97,7 +97,7 @@ class Typical:
     share: FloatArray
 
     @classmethod
-    def of(cls, demands: Demands, machines: Machines, popularity: float = 0.95) -> Typical:
+    def of(cls, demands: Demands, machines: MachineTable, popularity: float = 0.95) -> Typical:
         """The most frequent demands, until they make up ``popularity`` of all jobs.
 
         As in the released simulator of FGD (Weng et al., ATC 2023): jobs without GPUs count too,
@@ -124,7 +124,7 @@ class Typical:
         return cls(Classes(demand, allowed), share)
 
 
-def allowed_models(specs: Sequence[str], machines: Machines) -> BoolArray:
+def allowed_models(specs: Sequence[str], machines: MachineTable) -> BoolArray:
     """``(C, M)`` which models each ``A|B`` names; an empty one names all."""
     names = ("", *machines.model_names)
     allowed = np.zeros((len(specs), len(names)), dtype=bool)
@@ -134,7 +134,7 @@ def allowed_models(specs: Sequence[str], machines: Machines) -> BoolArray:
     return allowed
 
 
-def classes_of(demands: Demands, machines: Machines) -> tuple[Classes, IntArray]:
+def classes_of(demands: Demands, machines: MachineTable) -> tuple[Classes, IntArray]:
     """The distinct demands, and ``(J,)`` the class of each job."""
     table = np.column_stack(
         [demands.cpu_milli, demands.memory_mib, demands.num_gpus, demands.gpu_milli]
@@ -145,7 +145,7 @@ def classes_of(demands: Demands, machines: Machines) -> tuple[Classes, IntArray]
     return Classes(np.ascontiguousarray(rows[:, :4]), allowed), class_of.reshape(-1)
 
 
-def empty_state(machines: Machines) -> State:
+def empty_state(machines: MachineTable) -> State:
     """All machines empty."""
     count = machines.num_gpus.astype(np.int64)
     most = max(1, int(count.max()))

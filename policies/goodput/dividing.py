@@ -19,7 +19,7 @@ from policies.queues.free_gpus import FreeGpus, Nodes
 from simulator.model.contract import Decision, View
 
 
-class Group(NamedTuple):
+class NodeGroup(NamedTuple):
     """Equal nodes: their type, the GPUs of one, and how many there are."""
 
     node_type: int
@@ -55,7 +55,9 @@ class GoodputPolicy:
     def __init__(self, estimator: Estimator = LEAST_SQUARES) -> None:
         self._agents = Agents(estimator, self.by_type)
 
-    def divide(self, jobs: Sequence[Candidate], groups: Sequence[Group]) -> list[tuple[int, int]]:
+    def divide(
+        self, jobs: Sequence[Candidate], groups: Sequence[NodeGroup]
+    ) -> list[tuple[int, int]]:
         """Index of its group and GPUs of each job."""
         raise NotImplementedError
 
@@ -81,7 +83,8 @@ class GoodputPolicy:
             {n: g for n, g in capacity.items() if fixed[n] == v or not self.by_type} for v in types
         ]
         groups = [
-            Group(v, max(part.values()), len(part)) for v, part in zip(types, parts, strict=True)
+            NodeGroup(v, max(part.values()), len(part))
+            for v, part in zip(types, parts, strict=True)
         ]
         divided = dict(zip(agents, self.divide(jobs, groups), strict=True))
         plan: dict[int, Nodes] = {}

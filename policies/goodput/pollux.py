@@ -20,7 +20,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from policies.goodput.dividing import Candidate, GoodputPolicy, Group
+from policies.goodput.dividing import Candidate, GoodputPolicy, NodeGroup
 from policies.goodput.estimate import LEAST_SQUARES
 from policies.goodput.released_fit import RELEASED
 from policies.goodput.times import BY_TYPE
@@ -61,7 +61,9 @@ class Pollux(GoodputPolicy):
         self._restart_s = restart_s
         self._released = released
 
-    def divide(self, jobs: Sequence[Candidate], groups: Sequence[Group]) -> list[tuple[int, int]]:
+    def divide(
+        self, jobs: Sequence[Candidate], groups: Sequence[NodeGroup]
+    ) -> list[tuple[int, int]]:
         """GPUs of each job that maximise the mean; all are of one group."""
         (group,) = groups
         total = group.gpus

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from policies.goodput.dividing import Candidate, GoodputPolicy, Group
+from policies.goodput.dividing import Candidate, GoodputPolicy, NodeGroup
 from policies.goodput.times import BY_TYPE
 from policies.registry.registration import register
 from policies.solving.model import BoolArray, Builder
@@ -76,7 +76,9 @@ class Sia(GoodputPolicy):
         self._restart_s = restart_s
         self._released = released
 
-    def divide(self, jobs: Sequence[Candidate], groups: Sequence[Group]) -> list[tuple[int, int]]:
+    def divide(
+        self, jobs: Sequence[Candidate], groups: Sequence[NodeGroup]
+    ) -> list[tuple[int, int]]:
         """Group and GPUs of each job by the integer program."""
         sizes = [configurations(group.per_node, group.num_nodes) for group in groups]
         group_of = np.repeat(np.arange(len(groups)), [len(each) for each in sizes])
@@ -87,7 +89,7 @@ class Sia(GoodputPolicy):
         return [(int(group_of[c]), int(gpus[c])) if c >= 0 else (0, 0) for c in chosen]
 
     def _value(
-        self, jobs: Sequence[Candidate], groups: Sequence[Group], sizes: Sequence[IntArray]
+        self, jobs: Sequence[Candidate], groups: Sequence[NodeGroup], sizes: Sequence[IntArray]
     ) -> FloatArray:
         """``(n, C)`` value of each configuration of each job, to be maximised; minus infinite: not possible."""
         of_groups, moved = [], []

@@ -18,7 +18,7 @@ from policies.greedy.plan import (
     MOST_FREE,
     OPENED,
     TYPE,
-    Plan,
+    PartialSolution,
     first_node,
     fits_somewhere,
     fullest_node,
@@ -43,9 +43,9 @@ from policies.greedy.problem import (
     PER_NODE,
     RELEASED,
     SIZE,
-    Machines,
-    Profile,
+    NodeChoices,
     Settings,
+    TimeProfile,
 )
 from policies.greedy.queue import (
     COUNT,
@@ -60,7 +60,7 @@ from policies.greedy.queue import (
     SWAP,
     UNKNOWN,
     WEIGHT,
-    Queue,
+    PressureQueue,
     find_candidates,
     find_fewest,
 )
@@ -74,8 +74,8 @@ two neighbours weighs more, and below it elsewhere."""
 
 @compiled
 def close(
-    num_open: int, total: float, base: float, queue: Queue, profile: Profile, plan: Plan,
-    m: Machines, s: Settings,
+    num_open: int, total: float, base: float, queue: PressureQueue, profile: TimeProfile, plan: PartialSolution,
+    m: NodeChoices, s: Settings,
 ) -> float:  # fmt: skip
     """Post-process all nodes; returns the objective."""
     nodes = plan.nodes
@@ -99,7 +99,7 @@ def close(
 
 @compiled
 def construct(
-    random: bool, queue: Queue, profile: Profile, plan: Plan, m: Machines, s: Settings,
+    random: bool, queue: PressureQueue, profile: TimeProfile, plan: PartialSolution, m: NodeChoices, s: Settings,
     base: float, inverse: FloatArray, state: Any,
 ) -> tuple[int, float]:  # fmt: skip
     """Build one solution in ``plan``; returns the open nodes and the objective.

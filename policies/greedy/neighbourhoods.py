@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from policies.greedy.plan import FREE, HOSTED, TYPE
-from policies.greedy.problem import PAPER, Machines, Profile
-from policies.greedy.queue import DUE, POSTPONED, REMAINING, WEIGHT, Queue
+from policies.greedy.problem import PAPER, NodeChoices, TimeProfile
+from policies.greedy.queue import DUE, POSTPONED, REMAINING, WEIGHT, PressureQueue
 from policies.greedy.state import (
     NODE,
     NOWHERE,
     SLOT,
-    State,
+    MutableSolution,
     change_of,
     change_to,
 )
@@ -101,8 +101,8 @@ def cannot_pay(
 
 @compiled
 def leaders(
-    leading: FloatArray, without: FloatArray, state: State, queue: Queue, profile: Profile,
-    m: Machines,
+    leading: FloatArray, without: FloatArray, state: MutableSolution, queue: PressureQueue, profile: TimeProfile,
+    m: NodeChoices,
 ) -> None:  # fmt: skip
     """Each node's leader's cost, and in ``without`` what it would be without each job there."""
     nodes, hosted, gpus, value = state.nodes, state.hosted, state.gpus, state.value
@@ -127,7 +127,7 @@ def leaders(
 @compiled
 def exchange_running(
     num_tardy: int, others: IntArray, num_others: int, margin: float, scratch: Scratch,
-    state: State, objective: int, mu: float, queue: Queue, profile: Profile, m: Machines,
+    state: MutableSolution, objective: int, mu: float, queue: PressureQueue, profile: TimeProfile, m: NodeChoices,
 ) -> None:  # fmt: skip
     """Neighbourhoods 1 and 2: the tardiest jobs change places with others on other nodes."""
     nodes, gpus, place = state.nodes, state.gpus, state.place
@@ -157,8 +157,8 @@ def exchange_running(
 
 @compiled
 def losses(
-    running: IntArray, num_running: int, leading: FloatArray, lost: FloatArray, state: State,
-    queue: Queue,
+    running: IntArray, num_running: int, leading: FloatArray, lost: FloatArray, state: MutableSolution,
+    queue: PressureQueue,
 ) -> None:  # fmt: skip
     """Least loss from postponing each running job, its node's leader at no cost: in
     ``lost[r, 0]``; the least from there to the end of the queue in ``lost[r, 1]``."""
@@ -185,8 +185,8 @@ def first_behind(i: int, running: IntArray, num_running: int) -> int:
 
 @compiled
 def exchange_postponed(
-    num_running: int, margin: float, scratch: Scratch, state: State, objective: int, mu: float,
-    queue: Queue, profile: Profile, m: Machines,
+    num_running: int, margin: float, scratch: Scratch, state: MutableSolution, objective: int, mu: float,
+    queue: PressureQueue, profile: TimeProfile, m: NodeChoices,
 ) -> None:  # fmt: skip
     """Neighbourhood 3: a postponed job takes the place of a running one of lower pressure.
 
@@ -228,8 +228,8 @@ def exchange_postponed(
 
 @compiled
 def consider(
-    node: int, v: int, scratch: Scratch, state: State, objective: int, mu: float,
-    queue: Queue, profile: Profile, m: Machines,
+    node: int, v: int, scratch: Scratch, state: MutableSolution, objective: int, mu: float,
+    queue: PressureQueue, profile: TimeProfile, m: NodeChoices,
 ) -> None:  # fmt: skip
     """Price a node with another type, or with the GPUs of the scratch row; keep the best."""
     nodes, gpus, trial = state.nodes, state.gpus, len(state.value)
@@ -244,8 +244,8 @@ def consider(
 
 @compiled
 def change_type(
-    node: int, scratch: Scratch, state: State, objective: int, mu: float,
-    queue: Queue, profile: Profile, m: Machines,
+    node: int, scratch: Scratch, state: MutableSolution, objective: int, mu: float,
+    queue: PressureQueue, profile: TimeProfile, m: NodeChoices,
 ) -> None:  # fmt: skip
     """Neighbourhoods 4, 5, 6: another GPU type with the same GPUs a job, if the times add up to
     less; the same GPU type with twice the GPUs, or half of them, each job's share kept."""
@@ -274,8 +274,8 @@ def change_type(
 
 @compiled
 def change_gpus(
-    node: int, scratch: Scratch, state: State, objective: int, mu: float,
-    queue: Queue, profile: Profile, m: Machines,
+    node: int, scratch: Scratch, state: MutableSolution, objective: int, mu: float,
+    queue: PressureQueue, profile: TimeProfile, m: NodeChoices,
 ) -> None:  # fmt: skip
     """Neighbourhood 7: any other number of GPUs for one job, or some handed to another job."""
     nodes, gpus = state.nodes, state.gpus
@@ -301,7 +301,7 @@ def change_gpus(
         gpus[trial, a] = now
 
 
-def promises(queue: Queue, profile: Profile) -> FloatArray:
+def promises(queue: PressureQueue, profile: TimeProfile) -> FloatArray:
     """``(n,)`` the most that each job can gain by running: postponement less least tardiness."""
     promise = np.zeros(len(queue.row))
     runs = profile.num_configs[queue.row] > 0

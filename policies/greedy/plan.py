@@ -16,11 +16,11 @@ from policies.greedy.problem import (
     GPUS,
     LIMIT,
     SIZE,
-    Machines,
-    Profile,
+    NodeChoices,
     Settings,
+    TimeProfile,
 )
-from policies.greedy.queue import DUE, FEWEST, REMAINING, Queue
+from policies.greedy.queue import DUE, FEWEST, REMAINING, PressureQueue
 from policies.solving.compiling import compiled
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.tolerances import INSTANT_S
@@ -31,7 +31,7 @@ MOST_FREE, OPENED = 0, 1
 """Columns of a family: `Plan.families`."""
 
 
-class Plan(NamedTuple):
+class PartialSolution(NamedTuple):
     """A solution under construction.
 
     Attributes
@@ -53,11 +53,11 @@ class Plan(NamedTuple):
     families: IntArray
 
 
-def make_plan(num_jobs: int, m: Machines) -> Plan:
+def make_plan(num_jobs: int, m: NodeChoices) -> PartialSolution:
     """Room for a solution."""
     nodes, families = min(m.num_nodes, num_jobs), len(m.families)
     most = m.price_per_s.shape[1] - 1
-    return Plan(
+    return PartialSolution(
         np.empty((nodes, 3), np.int64),
         np.empty(nodes),
         np.empty((nodes, most), np.int64),
@@ -194,7 +194,13 @@ def suboptimal(
 
 @compiled
 def suboptimal_on_first_node(
-    i: int, num_open: int, queue: Queue, profile: Profile, nodes: IntArray, m: Machines, s: Settings
+    i: int,
+    num_open: int,
+    queue: PressureQueue,
+    profile: TimeProfile,
+    nodes: IntArray,
+    m: NodeChoices,
+    s: Settings,
 ) -> tuple[int, int]:
     """The first open node with room, and the job's best configuration there; -1, -1 if none."""
     k, configs = queue.row[i], m.configs

@@ -11,10 +11,10 @@ from policies.greedy.nodes_of_solution import Held, decision_of
 from policies.greedy.problem import (
     OBJECTIVES,
     Jobs,
-    Machines,
-    Profile,
+    NodeChoices,
     Settings,
     Solution,
+    TimeProfile,
     code_of,
     has_same_types,
     machines_of,
@@ -31,7 +31,7 @@ from simulator.model.contract import Decision, View
 from simulator.model.workload import Workload
 
 if TYPE_CHECKING:
-    from policies.greedy.queue import Queue  # numba comes with it: not before a decision
+    from policies.greedy.queue import PressureQueue  # numba comes with it: not before a decision
 
 
 class _Scenario(NamedTuple):
@@ -40,8 +40,8 @@ class _Scenario(NamedTuple):
     workload: Workload
     cluster: Cluster
     nodes: IntArray
-    machines: Machines
-    profile: Profile
+    machines: NodeChoices
+    profile: TimeProfile
     until: int
 
 
@@ -148,7 +148,7 @@ class GreedyPolicy:
             found["suboptimal"] = False
         return found
 
-    def settings_on(self, machines: Machines) -> Settings:
+    def settings_on(self, machines: NodeChoices) -> Settings:
         """The settings for these machines: the released program treats fixed nodes otherwise."""
         if self.released and not machines.configurable:
             return self.settings._replace(shrink=0, expand=0, weigh_late=1)
@@ -170,13 +170,13 @@ class GreedyPolicy:
     is_random: ClassVar[bool] = False
 
     def solve(
-        self, jobs: Jobs, profile: Profile, machines: Machines, seed: int
+        self, jobs: Jobs, profile: TimeProfile, machines: NodeChoices, seed: int
     ) -> tuple[Solution, dict[str, float | int]]:
         """One decision on arrays; the solution names jobs by their place in ``jobs``."""
         settings = self.settings_on(machines)
         return construct(jobs, profile, machines, settings, 1, 0), {"iterations": 0}
 
-    def arrays(self, view: View) -> tuple[Jobs, Profile, Machines]:
+    def arrays(self, view: View) -> tuple[Jobs, TimeProfile, NodeChoices]:
         """A view as the arrays that `solve` takes."""
         scenario = self._prepare(view)
         jobs = Jobs(view.jobs, view.remaining, view.due_s - view.now_s, view.weight_per_s)
@@ -264,7 +264,7 @@ class RandomisedGreedyPolicy(GreedyPolicy):
         super().__post_init__()
 
     def solve(
-        self, jobs: Jobs, profile: Profile, machines: Machines, seed: int
+        self, jobs: Jobs, profile: TimeProfile, machines: NodeChoices, seed: int
     ) -> tuple[Solution, dict[str, float | int]]:
         """The best construction."""
         settings = self.settings_on(machines)
@@ -312,7 +312,7 @@ class LocalSearchPolicy(RandomisedGreedyPolicy):
         self.improved = code_of("search_objective", wanted, OBJECTIVES)
 
     def solve(
-        self, jobs: Jobs, profile: Profile, machines: Machines, seed: int
+        self, jobs: Jobs, profile: TimeProfile, machines: NodeChoices, seed: int
     ) -> tuple[Solution, dict[str, float | int]]:
         """The best solution that the best randomised ones lead to."""
         from policies.greedy.pool import by_place, randomised_greedy
@@ -328,7 +328,9 @@ class LocalSearchPolicy(RandomisedGreedyPolicy):
         solution = Solution(*by_place(queue.place, *rows), value)
         return solution, {"iterations": self.iterations, **facts}
 
-    def improve(self, queue: Queue, pool: Any, profile: Profile, machines: Machines) -> Any:
+    def improve(
+        self, queue: PressureQueue, pool: Any, profile: TimeProfile, machines: NodeChoices
+    ) -> Any:
         """Improve each solution of the pool: rows, value, and two `facts` of the best."""
         from policies.greedy import neighbourhoods, search
 
@@ -352,7 +354,9 @@ class PathRelinkingPolicy(LocalSearchPolicy):
     name: ClassVar[str] = "path-relinking"
     facts: ClassVar[tuple[str, str]] = ("guide_rank", "steps")
 
-    def improve(self, queue: Queue, pool: Any, profile: Profile, machines: Machines) -> Any:
+    def improve(
+        self, queue: PressureQueue, pool: Any, profile: TimeProfile, machines: NodeChoices
+    ) -> Any:
         """Walk from the best solution to the others."""
         from policies.greedy import relinking
 
@@ -363,7 +367,12 @@ class PathRelinkingPolicy(LocalSearchPolicy):
 
 
 def construct(
-    jobs: Jobs, profile: Profile, machines: Machines, settings: Settings, iterations: int, seed: int
+    jobs: Jobs,
+    profile: TimeProfile,
+    machines: NodeChoices,
+    settings: Settings,
+    iterations: int,
+    seed: int,
 ) -> Solution:
     """The best of some constructions, the pure greedy first, as a `Solution`."""
     from policies.greedy.pool import best_construction

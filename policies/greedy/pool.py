@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from policies.greedy.construction import construct
-from policies.greedy.plan import HOSTED, TYPE, Plan, inverse_table, make_plan
-from policies.greedy.problem import Jobs, Machines, Profile, Settings
-from policies.greedy.queue import Queue, all_postponed, fill_queue, make_queue
+from policies.greedy.plan import HOSTED, TYPE, PartialSolution, inverse_table, make_plan
+from policies.greedy.problem import Jobs, NodeChoices, Settings, TimeProfile
+from policies.greedy.queue import PressureQueue, all_postponed, fill_queue, make_queue
 from policies.solving.compiling import ZERO, compiled, entry
 from simulator.model.cluster import FloatArray, IntArray
 
@@ -35,7 +35,7 @@ def slot_for(value: float, kept: int, values: FloatArray, slot_of: IntArray) -> 
 
 @entry
 def fill_pool(
-    queue: Queue, jobs: Jobs, profile: Profile, plan: Plan, m: Machines, s: Settings,
+    queue: PressureQueue, jobs: Jobs, profile: TimeProfile, plan: PartialSolution, m: NodeChoices, s: Settings,
     iterations: int, inverse: FloatArray, state: Any, opens: IntArray, nodes: IntArray, hosted: IntArray,
     gpus: IntArray, values: FloatArray, slot_of: IntArray,
 ) -> int:  # fmt: skip
@@ -61,9 +61,9 @@ def fill_pool(
 
 def randomised_greedy(
     order: IntArray,
-    jobs: Jobs, profile: Profile, m: Machines, s: Settings, iterations: int, pool_size: int,
+    jobs: Jobs, profile: TimeProfile, m: NodeChoices, s: Settings, iterations: int, pool_size: int,
     seed: Any,
-) -> tuple[Queue, IntArray, IntArray, IntArray, IntArray, FloatArray, Any]:  # fmt: skip
+) -> tuple[PressureQueue, IntArray, IntArray, IntArray, IntArray, FloatArray, Any]:  # fmt: skip
     """The best solutions of ``iterations`` constructions, the pure greedy first.
 
     Parameters
@@ -75,7 +75,7 @@ def randomised_greedy(
     Returns
     -------
     queue, and for the ``P`` best distinct solutions, best first: open nodes ``(P,)``, nodes
-    ``(P, nodes, 3)``, jobs and GPUs ``(P, nodes, G)`` (see `Plan`), objective ``(P,)``; and the
+    ``(P, nodes, 3)``, jobs and GPUs ``(P, nodes, G)`` (see `PartialSolution`), objective ``(P,)``; and the
     state of the random numbers.
     """
     queue = make_queue(order, m, s, iterations > 1)
@@ -127,7 +127,7 @@ def list_open(
 
 
 def best_construction(
-    order: IntArray, jobs: Jobs, profile: Profile, m: Machines, s: Settings, iterations: int,
+    order: IntArray, jobs: Jobs, profile: TimeProfile, m: NodeChoices, s: Settings, iterations: int,
     seed: Any,
 ) -> tuple[IntArray, IntArray, IntArray, IntArray, float]:  # fmt: skip
     """The best of ``iterations`` constructions: `by_place`, and its objective."""

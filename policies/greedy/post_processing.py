@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from policies.greedy.plan import FREE, HOSTED, TYPE, Plan
+from policies.greedy.plan import FREE, HOSTED, TYPE, PartialSolution
 from policies.greedy.problem import (
     FIRST_FINISH,
     OWN_FINISH,
     PER_NODE,
     RELEASED,
-    Machines,
-    Profile,
+    NodeChoices,
     Settings,
+    TimeProfile,
 )
-from policies.greedy.queue import DUE, POSTPONED, REMAINING, WEIGHT, Queue
+from policies.greedy.queue import DUE, POSTPONED, REMAINING, WEIGHT, PressureQueue
 from policies.solving.compiling import compiled
 from simulator.model.cluster import FloatArray, IntArray
 
@@ -112,7 +112,7 @@ def expand(
 
 @compiled
 def shrink_where_cheaper(
-    node: int, plan: Plan, profile: Profile, queue: Queue, m: Machines
+    node: int, plan: PartialSolution, profile: TimeProfile, queue: PressureQueue, m: NodeChoices
 ) -> None:
     """Released: the size with as many GPUs as are in use, or else one more, if it is cheaper."""
     v = plan.nodes[node, TYPE]
@@ -133,7 +133,9 @@ def shrink_where_cheaper(
 
 
 @compiled
-def expand_one_job(num_open: int, plan: Plan, profile: Profile, queue: Queue) -> None:
+def expand_one_job(
+    num_open: int, plan: PartialSolution, profile: TimeProfile, queue: PressureQueue
+) -> None:
     """Released: the job that gains the most seconds takes all idle GPUs of its node."""
     nodes, hosted, gpus = plan.nodes, plan.hosted, plan.gpus
     most, winner, slot = 0.0, -1, -1
@@ -155,7 +157,12 @@ def expand_one_job(num_open: int, plan: Plan, profile: Profile, queue: Queue) ->
 
 @compiled
 def post_process_as_released(
-    num_open: int, plan: Plan, profile: Profile, queue: Queue, m: Machines, s: Settings
+    num_open: int,
+    plan: PartialSolution,
+    profile: TimeProfile,
+    queue: PressureQueue,
+    m: NodeChoices,
+    s: Settings,
 ) -> None:
     """Shrink each node where that is cheaper, then expand one job of all."""
     for node in range(num_open if s.shrink == RELEASED else 0):
@@ -167,7 +174,13 @@ def post_process_as_released(
 
 @compiled
 def paper_objective(
-    num_open: int, base: float, queue: Queue, profile: Profile, plan: Plan, m: Machines, s: Settings
+    num_open: int,
+    base: float,
+    queue: PressureQueue,
+    profile: TimeProfile,
+    plan: PartialSolution,
+    m: NodeChoices,
+    s: Settings,
 ) -> float:
     """The papers' objective of a whole plan, for what changes many nodes at once."""
     total = base
@@ -185,7 +198,13 @@ def paper_objective(
 
 @compiled
 def released_objective(
-    num_open: int, base: float, queue: Queue, profile: Profile, plan: Plan, m: Machines, s: Settings
+    num_open: int,
+    base: float,
+    queue: PressureQueue,
+    profile: TimeProfile,
+    plan: PartialSolution,
+    m: NodeChoices,
+    s: Settings,
 ) -> float:
     """The objectives of the released program, see `reference.objective`."""
     index, jobs, times_s = queue.row, queue.jobs, profile.times_s

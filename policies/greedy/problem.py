@@ -50,7 +50,7 @@ NOWHERE = -1
 """Node of a job that does not run."""
 
 
-class Machines(NamedTuple):
+class NodeChoices(NamedTuple):
     """Node types and configurations.
 
     A *family* is what a configuration names and a node opens as: the node types of one GPU type
@@ -82,7 +82,7 @@ class Machines(NamedTuple):
     configurable: bool
 
 
-class Profile(NamedTuple):
+class TimeProfile(NamedTuple):
     """Execution times of all jobs, and each job's configurations in order.
 
     Attributes
@@ -199,7 +199,7 @@ def machines_of(
     cost_of: CostOf | Literal["size"] = "share",
     times_s: FloatArray | None = None,
     own_size: bool = False,
-) -> tuple[Machines, FloatArray]:
+) -> tuple[NodeChoices, FloatArray]:
     """The machines of some nodes of a cluster, and ``(C,)`` selection price per second.
 
     Parameters
@@ -245,7 +245,7 @@ def machines_of(
     ]
     rule: CostOf = "node" if cost_of == "size" else cost_of
     selection = selection_price_per_hour(cluster, rule) / SECONDS_PER_HOUR
-    machines = Machines(
+    machines = NodeChoices(
         price,
         gpus,
         family,
@@ -258,7 +258,7 @@ def machines_of(
     return machines, np.array([selection[v, g] for _, g, v in configs])
 
 
-def has_same_types(one: Machines, other: Machines) -> bool:
+def has_same_types(one: NodeChoices, other: NodeChoices) -> bool:
     """Whether machines of one cluster have nodes of the same types, so that jobs have the same profile."""
     return bool(np.array_equal(one.families[:, LIMIT] > 0, other.families[:, LIMIT] > 0))
 
@@ -334,11 +334,11 @@ def same_families_until(cluster: Cluster, times_s: FloatArray, count: int) -> in
 
 def profile_of(
     times_s: FloatArray,
-    machines: Machines,
+    machines: NodeChoices,
     price_per_s: FloatArray,
     chosen_by_s: FloatArray | None = None,
     released: bool = False,
-) -> Profile:
+) -> TimeProfile:
     """Order every job's configurations.
 
     Parameters
@@ -367,7 +367,7 @@ def profile_of(
     for c in range(len(machines.configs)):
         at = fewest[:, family[c]]
         at[runs[:, c]] = np.minimum(at, gpus[c])[runs[:, c]]
-    return Profile(
+    return TimeProfile(
         np.ascontiguousarray(times_s, dtype=np.float64),
         by_cost.astype(np.int16),
         by_time.astype(np.int16),

@@ -18,9 +18,9 @@ from policies.greedy.problem import (
     OPENS_AS,
     PAPER,
     Jobs,
-    Machines,
-    Profile,
+    NodeChoices,
     Settings,
+    TimeProfile,
 )
 from policies.solving.compiling import compiled
 from simulator.model.cluster import FloatArray, IntArray
@@ -35,7 +35,7 @@ COUNT, ON_TIME, FEWEST = 0, 1, 2
 UNKNOWN = -1
 
 
-class Queue(NamedTuple):
+class PressureQueue(NamedTuple):
     """The jobs of a decision in order of pressure, and their restricted candidate lists.
 
     Attributes
@@ -59,7 +59,7 @@ class Queue(NamedTuple):
     known: IntArray
 
 
-def pressure_order(jobs: Jobs, profile: Profile, weigh_late: int = 0) -> IntArray:
+def pressure_order(jobs: Jobs, profile: TimeProfile, weigh_late: int = 0) -> IntArray:
     """``(n,)`` the jobs by pressure (equation 3.1), most pressed first, equals by arrival.
 
     ``weigh_late``: a pressure above zero, of a job that is late already, counts times its weight
@@ -71,14 +71,14 @@ def pressure_order(jobs: Jobs, profile: Profile, weigh_late: int = 0) -> IntArra
     return np.argsort(slack, kind="stable")
 
 
-def make_queue(order: IntArray, m: Machines, s: Settings, random: bool) -> Queue:
+def make_queue(order: IntArray, m: NodeChoices, s: Settings, random: bool) -> PressureQueue:
     """Room for the jobs in the order of `pressure_order`, and for their candidates.
 
     The pure greedy looks at the first candidate alone, and memory that is not touched costs none.
     """
     n = len(order)
     width = max(1, math.ceil(s.candidate_share * len(m.configs))) if random else 1
-    return Queue(
+    return PressureQueue(
         order,
         np.empty(n, np.int64),
         np.empty((n, 5)),
@@ -89,7 +89,7 @@ def make_queue(order: IntArray, m: Machines, s: Settings, random: bool) -> Queue
 
 
 @compiled
-def fill_queue(queue: Queue, jobs: Jobs, profile: Profile, s: Settings) -> None:
+def fill_queue(queue: PressureQueue, jobs: Jobs, profile: TimeProfile, s: Settings) -> None:
     """The jobs' numbers in the order of the queue; nothing is known of their candidates."""
     order, row, table, _, _, known = queue
     rows, remaining, due_in, weight = jobs
@@ -115,7 +115,7 @@ def fill_queue(queue: Queue, jobs: Jobs, profile: Profile, s: Settings) -> None:
 
 @compiled
 def find_candidates(
-    i: int, random: bool, queue: Queue, profile: Profile, m: Machines, s: Settings
+    i: int, random: bool, queue: PressureQueue, profile: TimeProfile, m: NodeChoices, s: Settings
 ) -> int:
     """Work out a job's restricted candidate list; returns how many candidates it has.
 
@@ -164,7 +164,9 @@ def find_candidates(
 
 
 @compiled
-def find_fewest(i: int, queue: Queue, profile: Profile, m: Machines, s: Settings) -> None:
+def find_fewest(
+    i: int, queue: PressureQueue, profile: TimeProfile, m: NodeChoices, s: Settings
+) -> None:
     """Work out the fewest GPUs of each family that a job accepts."""
     k, known = queue.row[i], queue.known
     rem, due = queue.jobs[i, REMAINING], queue.jobs[i, DUE] + INSTANT_S
@@ -178,7 +180,7 @@ def find_fewest(i: int, queue: Queue, profile: Profile, m: Machines, s: Settings
 
 
 @compiled
-def all_postponed(queue: Queue) -> float:
+def all_postponed(queue: PressureQueue) -> float:
     """The jobs' part of the objective if all of them wait."""
     base = 0.0
     for i in range(len(queue.row)):

@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from policies.greedy.plan import FREE, HOSTED, TYPE
-from policies.greedy.problem import FIRST_FINISH, OWN_FINISH, Machines, Profile
-from policies.greedy.queue import REMAINING, Queue, all_postponed
+from policies.greedy.problem import FIRST_FINISH, OWN_FINISH, NodeChoices, TimeProfile
+from policies.greedy.queue import REMAINING, PressureQueue, all_postponed
 from policies.greedy.state import (
     NODE,
     NOWHERE,
-    State,
+    MutableSolution,
     change_to,
     copy_state,
     least_improvement,
@@ -56,7 +56,7 @@ class Walk(NamedTuple):
 
 @compiled
 def match_nodes(
-    guide: int, opens: IntArray, pool_nodes: IntArray, pool_hosted: IntArray, state: State,
+    guide: int, opens: IntArray, pool_nodes: IntArray, pool_hosted: IntArray, state: MutableSolution,
     configurable: bool, slot_of: IntArray, taken: IntArray, shared: IntArray,
 ) -> None:  # fmt: skip
     """Nodes of the state that the nodes of the guide become: ``slot_of``.
@@ -95,8 +95,8 @@ def match_nodes(
 
 @compiled
 def value_without(
-    node: int, leaving: int, first: float, node_in_guide: IntArray, state: State, objective: int,
-    mu: float, queue: Queue, profile: Profile, m: Machines,
+    node: int, leaving: int, first: float, node_in_guide: IntArray, state: MutableSolution, objective: int,
+    mu: float, queue: PressureQueue, profile: TimeProfile, m: NodeChoices,
 ) -> float:  # fmt: skip
     """A node's value when the jobs of one node of the guide have left it.
 
@@ -121,7 +121,12 @@ def value_without(
 
 @compiled
 def first_without(
-    node: int, leaving: int, node_in_guide: IntArray, state: State, queue: Queue, profile: Profile
+    node: int,
+    leaving: int,
+    node_in_guide: IntArray,
+    state: MutableSolution,
+    queue: PressureQueue,
+    profile: TimeProfile,
 ) -> float:
     """A node's first finish when the jobs of one node of the guide have left it."""
     v, first = state.nodes[node, TYPE], np.inf
@@ -136,7 +141,7 @@ def first_without(
 @compiled
 def take_guide_node(
     k: int, guide: int, pool_nodes: IntArray, pool_hosted: IntArray, pool_gpus: IntArray,
-    state: State,
+    state: MutableSolution,
 ) -> int:  # fmt: skip
     """Put the guide's node k on the scratch row; returns its type."""
     trial = len(state.value)
@@ -150,8 +155,8 @@ def take_guide_node(
 @compiled
 def step_to_first(
     k: int, slot: int, guide: int, pool_nodes: IntArray, pool_hosted: IntArray,
-    pool_gpus: IntArray, node_in_guide: IntArray, state: State, queue: Queue, profile: Profile,
-    m: Machines,
+    pool_gpus: IntArray, node_in_guide: IntArray, state: MutableSolution, queue: PressureQueue, profile: TimeProfile,
+    m: NodeChoices,
 ) -> tuple[float, float]:  # fmt: skip
     """For `FIRST_FINISH`: when the first job in the system finishes after a step, and the value
     of the guide's node k then."""
@@ -170,8 +175,8 @@ def step_to_first(
 @compiled
 def step_value(
     k: int, slot: int, guide_value: float, guide: int, pool_nodes: IntArray, pool_hosted: IntArray,
-    pool_gpus: IntArray, node_in_guide: IntArray, state: State, objective: int, mu: float,
-    queue: Queue, profile: Profile, m: Machines,
+    pool_gpus: IntArray, node_in_guide: IntArray, state: MutableSolution, objective: int, mu: float,
+    queue: PressureQueue, profile: TimeProfile, m: NodeChoices,
 ) -> float:  # fmt: skip
     """Changes when a node becomes the guide's node k; its jobs leave the nodes where they
     are, the jobs that were there are postponed."""
@@ -204,8 +209,8 @@ def step_value(
 @compiled
 def take_step(
     k: int, slot: int, guide: int, pool_nodes: IntArray, pool_hosted: IntArray,
-    pool_gpus: IntArray, node_in_guide: IntArray, state: State, objective: int, mu: float,
-    queue: Queue, profile: Profile, m: Machines,
+    pool_gpus: IntArray, node_in_guide: IntArray, state: MutableSolution, objective: int, mu: float,
+    queue: PressureQueue, profile: TimeProfile, m: NodeChoices,
 ) -> None:  # fmt: skip
     """Make a node the guide's node k."""
     nodes, hosted, gpus, place = state.nodes, state.hosted, state.gpus, state.place
@@ -232,8 +237,8 @@ def take_step(
 
 @compiled
 def fill(
-    homeless: IntArray, count: int, margin: float, state: State, objective: int, mu: float,
-    queue: Queue, profile: Profile, m: Machines,
+    homeless: IntArray, count: int, margin: float, state: MutableSolution, objective: int, mu: float,
+    queue: PressureQueue, profile: TimeProfile, m: NodeChoices,
 ) -> None:  # fmt: skip
     """Give postponed jobs, in order of pressure, the free GPUs of open nodes that pay most."""
     nodes, hosted, gpus, value, place = state[:5]
@@ -280,8 +285,8 @@ def make_walk(num_jobs: int, size: int) -> Walk:
 @compiled
 def set_out(
     guide: int, opens: IntArray, pool_nodes: IntArray, pool_hosted: IntArray, pool_gpus: IntArray,
-    walk: Walk, state: State, objective: int, mu: float, queue: Queue, profile: Profile,
-    m: Machines,
+    walk: Walk, state: MutableSolution, objective: int, mu: float, queue: PressureQueue, profile: TimeProfile,
+    m: NodeChoices,
 ) -> int:  # fmt: skip
     """Compare the state with the guide; returns how many jobs run in one of them."""
     match_nodes(
@@ -310,8 +315,8 @@ def set_out(
 @compiled
 def best_step(
     guide: int, opens: IntArray, pool_nodes: IntArray, pool_hosted: IntArray, pool_gpus: IntArray,
-    walk: Walk, state: State, objective: int, mu: float, queue: Queue, profile: Profile,
-    m: Machines,
+    walk: Walk, state: MutableSolution, objective: int, mu: float, queue: PressureQueue, profile: TimeProfile,
+    m: NodeChoices,
 ) -> int:  # fmt: skip
     """The node of the guide whose step leads to the least objective."""
     chosen, least = NOWHERE, np.inf
@@ -329,8 +334,8 @@ def best_step(
 @compiled
 def best_of_pool(
     opens: IntArray, pool_nodes: IntArray, pool_hosted: IntArray, pool_gpus: IntArray, base: float,
-    state: State, best: State, objective: int, mu: float, queue: Queue, profile: Profile,
-    m: Machines,
+    state: MutableSolution, best: MutableSolution, objective: int, mu: float, queue: PressureQueue, profile: TimeProfile,
+    m: NodeChoices,
 ) -> tuple[float, int]:  # fmt: skip
     """Put the best solution into ``best``: the pool's objective may be another than this one."""
     lowest, rank = np.inf, 0
@@ -349,8 +354,8 @@ def best_of_pool(
 @entry
 def walk_to_all(
     opens: IntArray, pool_nodes: IntArray, pool_hosted: IntArray, pool_gpus: IntArray, walk: Walk,
-    state: State, here: State, best: State, objective: int, mu: float, queue: Queue,
-    profile: Profile, m: Machines,
+    state: MutableSolution, here: MutableSolution, best: MutableSolution, objective: int, mu: float, queue: PressureQueue,
+    profile: TimeProfile, m: NodeChoices,
 ) -> tuple[float, int, int]:  # fmt: skip
     """Walk from the best solution of the pool to each other one; the best on the way in ``best``.
 
@@ -396,8 +401,8 @@ def walk_to_all(
 
 
 def path_relinking(
-    queue: Queue, opens: IntArray, pool_nodes: IntArray, pool_hosted: IntArray,
-    pool_gpus: IntArray, profile: Profile, m: Machines, objective: int, mu: float,
+    queue: PressureQueue, opens: IntArray, pool_nodes: IntArray, pool_hosted: IntArray,
+    pool_gpus: IntArray, profile: TimeProfile, m: NodeChoices, objective: int, mu: float,
 ) -> tuple[IntArray, IntArray, IntArray, float, int, int]:  # fmt: skip
     """Walk from the best solution of the pool to each other one; returns the best on the way.
 

@@ -22,13 +22,13 @@ from policies.greedy.neighbourhoods import (
     make_scratch,
 )
 from policies.greedy.plan import HOSTED, TYPE
-from policies.greedy.problem import OWN_FINISH, Machines, Profile
-from policies.greedy.queue import REMAINING, Queue, all_postponed
+from policies.greedy.problem import OWN_FINISH, NodeChoices, TimeProfile
+from policies.greedy.queue import REMAINING, PressureQueue, all_postponed
 from policies.greedy.state import (
     NODE,
     NOWHERE,
     SLOT,
-    State,
+    MutableSolution,
     copy_state,
     least_improvement,
     load,
@@ -59,8 +59,8 @@ def best_of(count: int, key: FloatArray, jobs: IntArray, k: int) -> int:
 
 @compiled
 def apply_move(
-    move: IntArray, state: State, objective: int, mu: float, queue: Queue, profile: Profile,
-    m: Machines,
+    move: IntArray, state: MutableSolution, objective: int, mu: float, queue: PressureQueue, profile: TimeProfile,
+    m: NodeChoices,
 ) -> None:  # fmt: skip
     """Carry out the best move."""
     nodes, hosted, gpus, value, place = state[:5]
@@ -83,7 +83,12 @@ def apply_move(
 
 @compiled
 def list_running(
-    k: int, scratch: Scratch, state: State, queue: Queue, profile: Profile, m: Machines
+    k: int,
+    scratch: Scratch,
+    state: MutableSolution,
+    queue: PressureQueue,
+    profile: TimeProfile,
+    m: NodeChoices,
 ) -> tuple[int, int, int]:
     """The running jobs, the k tardiest, and of those on time the k most costly; how many each."""
     num_running, num_tardy, num_costly = 0, ZERO, ZERO
@@ -109,8 +114,8 @@ def list_running(
 
 @compiled
 def change_nodes_of_tardy(
-    num_tardy: int, scratch: Scratch, state: State, objective: int, mu: float, queue: Queue,
-    profile: Profile, m: Machines,
+    num_tardy: int, scratch: Scratch, state: MutableSolution, objective: int, mu: float, queue: PressureQueue,
+    profile: TimeProfile, m: NodeChoices,
 ) -> None:  # fmt: skip
     """Neighbourhoods 4 to 7, on each node of the tardiest jobs once."""
     trial = len(state.value)
@@ -131,8 +136,8 @@ def change_nodes_of_tardy(
 
 @compiled
 def improve(
-    state: State, scratch: Scratch, rounds: int, k: int, objective: int, mu: float, margin: float,
-    queue: Queue, profile: Profile, m: Machines,
+    state: MutableSolution, scratch: Scratch, rounds: int, k: int, objective: int, mu: float, margin: float,
+    queue: PressureQueue, profile: TimeProfile, m: NodeChoices,
 ) -> int:  # fmt: skip
     """Make the best move of all neighbourhoods until none improves; returns the moves made."""
     for done in range(rounds):
@@ -159,8 +164,8 @@ def improve(
 @entry
 def improve_all(
     opens: IntArray, pool_nodes: IntArray, pool_hosted: IntArray, pool_gpus: IntArray,
-    scratch: Scratch, state: State, best: State, objective: int, mu: float, rounds: int, k: int,
-    queue: Queue, profile: Profile, m: Machines,
+    scratch: Scratch, state: MutableSolution, best: MutableSolution, objective: int, mu: float, rounds: int, k: int,
+    queue: PressureQueue, profile: TimeProfile, m: NodeChoices,
 ) -> tuple[float, int, int]:  # fmt: skip
     """Improve every solution of the pool, the best one in ``best``.
 
@@ -183,8 +188,8 @@ def improve_all(
 
 
 def local_search(
-    queue: Queue, opens: IntArray, pool_nodes: IntArray, pool_hosted: IntArray,
-    pool_gpus: IntArray, by_promise: IntArray, promise: FloatArray, profile: Profile, m: Machines,
+    queue: PressureQueue, opens: IntArray, pool_nodes: IntArray, pool_hosted: IntArray,
+    pool_gpus: IntArray, by_promise: IntArray, promise: FloatArray, profile: TimeProfile, m: NodeChoices,
     objective: int, mu: float, rounds: int, k: int,
 ) -> tuple[IntArray, IntArray, IntArray, float, int, int]:  # fmt: skip
     """Improve every solution of the pool; returns the best one.

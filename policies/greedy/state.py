@@ -13,8 +13,8 @@ import numpy as np
 
 from policies.greedy.plan import FREE, HOSTED, TYPE
 from policies.greedy.post_processing import LEAST_COST
-from policies.greedy.problem import FIRST_FINISH, OWN_FINISH, PAPER, Machines, Profile
-from policies.greedy.queue import DUE, POSTPONED, REMAINING, WEIGHT, Queue
+from policies.greedy.problem import FIRST_FINISH, OWN_FINISH, PAPER, NodeChoices, TimeProfile
+from policies.greedy.queue import DUE, POSTPONED, REMAINING, WEIGHT, PressureQueue
 from policies.solving.compiling import compiled
 from simulator.model.cluster import FloatArray, IntArray
 
@@ -26,7 +26,7 @@ IMPROVES = 1e-9
 """A change counts when it lowers the objective by more than this part of it (rounding)."""
 
 
-class State(NamedTuple):
+class MutableSolution(NamedTuple):
     """A solution that can be changed.
 
     Attributes
@@ -91,7 +91,7 @@ def node_value(
 @compiled
 def value_at(
     first: float, at: int, slot: int, instead: int, v: int, nodes: IntArray, hosted: IntArray,
-    gpus: IntArray, queue: Queue, profile: Profile, m: Machines,
+    gpus: IntArray, queue: PressureQueue, profile: TimeProfile, m: NodeChoices,
 ) -> float:  # fmt: skip
     """`node_value` for `FIRST_FINISH`, when the first job in the system finishes at ``first``."""
     jobs, used, total = queue.jobs, 0, 0.0
@@ -107,7 +107,7 @@ def value_at(
 @compiled
 def soonest(
     at: int, slot: int, instead: int, v: int, nodes: IntArray, hosted: IntArray, gpus: IntArray,
-    queue: Queue, profile: Profile,
+    queue: PressureQueue, profile: TimeProfile,
 ) -> float:  # fmt: skip
     """Time at which the first job of a node finishes, if it had type ``v`` and another job in one slot."""
     first = np.inf
@@ -120,8 +120,8 @@ def soonest(
 
 @compiled
 def first_after(
-    here: int, at: int, a: int, j: int, v: int, there: int, b: int, i: int, u: int, state: State,
-    queue: Queue, profile: Profile,
+    here: int, at: int, a: int, j: int, v: int, there: int, b: int, i: int, u: int, state: MutableSolution,
+    queue: PressureQueue, profile: TimeProfile,
 ) -> float:  # fmt: skip
     """The first finish in the system when nodes change as `change_of` says."""
     nodes, hosted, gpus, value, _, _, earliest, system = state
@@ -141,8 +141,8 @@ def first_after(
 
 @compiled
 def change_of_all(
-    here: int, at: int, a: int, j: int, v: int, there: int, b: int, i: int, u: int, state: State,
-    queue: Queue, profile: Profile, m: Machines,
+    here: int, at: int, a: int, j: int, v: int, there: int, b: int, i: int, u: int, state: MutableSolution,
+    queue: PressureQueue, profile: TimeProfile, m: NodeChoices,
 ) -> float:  # fmt: skip
     """`change_of` for `FIRST_FINISH`: where that becomes another, all nodes change."""
     nodes, hosted, gpus, value = state.nodes, state.hosted, state.gpus, state.value
@@ -163,8 +163,8 @@ def change_of_all(
 
 @compiled
 def change_to(
-    trial: int, node: int, v: int, state: State, objective: int, mu: float,
-    queue: Queue, profile: Profile, m: Machines,
+    trial: int, node: int, v: int, state: MutableSolution, objective: int, mu: float,
+    queue: PressureQueue, profile: TimeProfile, m: NodeChoices,
 ) -> float:  # fmt: skip
     """Change of the objective if ``node`` had type ``v`` and the jobs and GPUs of row ``trial``."""
     if objective == FIRST_FINISH:
@@ -180,8 +180,8 @@ def change_to(
 
 @compiled
 def change_of(
-    here: int, at: int, a: int, j: int, v: int, there: int, b: int, i: int, u: int, state: State,
-    objective: int, mu: float, queue: Queue, profile: Profile, m: Machines,
+    here: int, at: int, a: int, j: int, v: int, there: int, b: int, i: int, u: int, state: MutableSolution,
+    objective: int, mu: float, queue: PressureQueue, profile: TimeProfile, m: NodeChoices,
 ) -> float:  # fmt: skip
     """Change of the objective when one node, or two, change.
 
@@ -203,9 +203,9 @@ def change_of(
     return float(delta)
 
 
-def make_state(num_jobs: int, nodes: int, most: int) -> State:
+def make_state(num_jobs: int, nodes: int, most: int) -> MutableSolution:
     """Room for a solution."""
-    return State(
+    return MutableSolution(
         np.zeros((nodes + 2, 3), np.int64),
         np.zeros((nodes + 2, most), np.int64),
         np.zeros((nodes + 2, most), np.int64),
@@ -219,7 +219,13 @@ def make_state(num_jobs: int, nodes: int, most: int) -> State:
 
 @compiled
 def refresh(
-    node: int, state: State, objective: int, mu: float, queue: Queue, profile: Profile, m: Machines
+    node: int,
+    state: MutableSolution,
+    objective: int,
+    mu: float,
+    queue: PressureQueue,
+    profile: TimeProfile,
+    m: NodeChoices,
 ) -> None:
     """Bring a node's value, and its jobs' places and tardiness, up to date.
 
@@ -246,7 +252,11 @@ def refresh(
 
 @compiled
 def refresh_first(
-    state: State, objective: int, queue: Queue, profile: Profile, m: Machines
+    state: MutableSolution,
+    objective: int,
+    queue: PressureQueue,
+    profile: TimeProfile,
+    m: NodeChoices,
 ) -> None:
     """Bring the first finish up to date, where that counts, and with it all nodes' values."""
     nodes, hosted, gpus, value, _, _, earliest, system = state
@@ -266,7 +276,7 @@ def refresh_first(
 @compiled
 def load(
     rank: int, opens: IntArray, pool_nodes: IntArray, pool_hosted: IntArray, pool_gpus: IntArray,
-    state: State, objective: int, mu: float, queue: Queue, profile: Profile, m: Machines,
+    state: MutableSolution, objective: int, mu: float, queue: PressureQueue, profile: TimeProfile, m: NodeChoices,
 ) -> None:  # fmt: skip
     """Take a solution of the pool into the state."""
     state.place[:] = NOWHERE
@@ -285,7 +295,7 @@ def load(
 
 
 @compiled
-def total_value(base: float, state: State) -> float:
+def total_value(base: float, state: MutableSolution) -> float:
     """The objective: all jobs' postponement, and what each node changes in it."""
     total = base
     for node in range(len(state.value)):
@@ -300,7 +310,7 @@ def least_improvement(base: float) -> float:
 
 
 @compiled
-def copy_state(source: State, target: State) -> None:
+def copy_state(source: MutableSolution, target: MutableSolution) -> None:
     """Overwrite one state with another, but for the scratch rows."""
     for node in range(len(source.value)):
         for column in range(3):

@@ -13,7 +13,7 @@ from simulator.core.clock import EventOrder
 from simulator.core.compiling import compiling_s
 from simulator.core.execution import Execution
 from simulator.core.node import Node
-from simulator.core.plan import Plan
+from simulator.core.plan import DecisionPlan
 from simulator.core.simulation import Simulation
 from simulator.core.wake_ups import Guard, periods, wake_up
 from simulator.model.contract import NO_CHANGE, Changes, Configuration, Decision, Placement, View
@@ -187,11 +187,11 @@ class Controller:
         """See `View.in_full`."""
         return self.simulation.server is not None
 
-    def plan(self) -> Plan:
+    def plan(self) -> DecisionPlan:
         """Ask the policy, check its answer, record it; without jobs or nodes there is nothing to ask."""
         simulation, now_s = self.simulation, self.clock.now
         self.planned += 1
-        plan = Plan(self.planned, self.applied)
+        plan = DecisionPlan(self.planned, self.applied)
         if self.active and not len(self.nodes):
             return plan
         simulation.decisions.add(now_s, self.index, len(self.active))
@@ -215,7 +215,7 @@ class Controller:
             raise simulation.infeasible(told) from error
         return plan if decision is NO_CHANGE else self._checked(decision, view, plan)
 
-    def _timed(self, view: View, plan: Plan) -> Decision:
+    def _timed(self, view: View, plan: DecisionPlan) -> Decision:
         """The policy's decision, and in the plan the CPU seconds that it took."""
         begin_s, making_s = time.process_time(), compiling_s()
         decision = self._decide(view)
@@ -223,7 +223,7 @@ class Controller:
         self.simulation.decisions.cpu_s.append(plan.cpu_s)
         return decision
 
-    def _checked(self, decision: Decision, view: View, plan: Plan) -> Plan:
+    def _checked(self, decision: Decision, view: View, plan: DecisionPlan) -> DecisionPlan:
         """The plan of a decision; `InfeasibleDecision` where it is none that can be carried out."""
         simulation = self.simulation
         name, log = simulation.policy_name, simulation.decisions
@@ -251,7 +251,7 @@ class Controller:
             plan.before = {job: self.running.get(job) for job in (*shares_of, *plan.stopped)}
         return plan
 
-    def carry_out(self, plan: Plan) -> None:
+    def carry_out(self, plan: DecisionPlan) -> None:
         """Apply a plan, made now or before, to what still exists; a newer one that was applied wins.
 
         "No change" changes nothing, also of what was decided before and comes into force after. Where
@@ -280,7 +280,7 @@ class Controller:
             if self.running.get(job) == plan.before[job] and self._has_room(job, plan):
                 self._apply(plan, (job,))
 
-    def _has_room(self, job: int, plan: Plan) -> bool:
+    def _has_room(self, job: int, plan: DecisionPlan) -> bool:
         """Whether a job of a plan fits beside what runs now."""
         shares, gpus = plan.shares_of[job], plan.gpus_of.get(job, ())
         on_node = self.simulation.shares
@@ -290,7 +290,7 @@ class Controller:
             return False
         return all(room(self, job, plan) for room in self.simulation.hooks["has_room"])
 
-    def _apply(self, plan: Plan, jobs: Iterable[int], stopped: Iterable[int] = ()) -> None:
+    def _apply(self, plan: DecisionPlan, jobs: Iterable[int], stopped: Iterable[int] = ()) -> None:
         """Stop what changes of these jobs, and what is to wait, then start it anew; what stays the same is not touched."""
         simulation, running = self.simulation, self.running
         moved = [job for job in jobs if job in running and self._moves(job, plan)]
@@ -310,7 +310,7 @@ class Controller:
                 self.executions[job].configure(plan.configuration_of[job], plan)
                 self.executions[job].rate_may_change()
 
-    def _moves(self, job: int, plan: Plan) -> bool:
+    def _moves(self, job: int, plan: DecisionPlan) -> bool:
         """Whether a running job gets other shares, or other GPUs of its node."""
         before, shares, own = self.running[job], plan.shares_of[job], self.gpus_of.get(job, ())
         if before != shares and (len(shares) == 1 or set(before) != set(shares)):
@@ -319,7 +319,7 @@ class Controller:
 
     # -- executions ------------------------------------------------------------------------------
 
-    def _start(self, job: int, plan: Plan, how: str) -> None:
+    def _start(self, job: int, plan: DecisionPlan, how: str) -> None:
         """Put a job on its nodes."""
         simulation, state, now_s = self.simulation, self.jobs, self.clock.now
         execution = Execution(self, job, plan)

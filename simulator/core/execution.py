@@ -16,7 +16,7 @@ from simpy import Event, Interrupt, Process
 from simpy.events import ProcessGenerator
 
 from simulator.core.clock import Begun, Clock, EventOrder, without_noise
-from simulator.core.plan import Plan
+from simulator.core.plan import DecisionPlan
 from simulator.core.simulation import Simulation
 from simulator.model.contract import Choose, Configuration, Placement
 from simulator.model.tolerances import INSTANT_S
@@ -81,7 +81,7 @@ class Execution:
     saved = 1.0
     _num_saves, _saving = 0, False
 
-    def __init__(self, controller: ControllerLike, job: int, plan: Plan) -> None:
+    def __init__(self, controller: ControllerLike, job: int, plan: DecisionPlan) -> None:
         self.simulation = simulation = controller.simulation
         self.controller, self.job = controller, job
         self.shares = shares = plan.shares_of[job]
@@ -236,7 +236,7 @@ class Execution:
         self.simulation.jobs.remaining[self.job] = self.saved
         return self.worked_s - self.saved_worked_s
 
-    def configure(self, configuration: Configuration, plan: Plan | None = None) -> None:
+    def configure(self, configuration: Configuration, plan: DecisionPlan | None = None) -> None:
         """Run with this from the next look at the rate on; ``plan``: that of the policy that says so."""
         if plan is not None:
             self.choose = plan.choose

@@ -15,7 +15,7 @@ import numpy as np
 
 from simulator.core.controller import Controller
 from simulator.core.execution import Execution
-from simulator.core.plan import Plan
+from simulator.core.plan import DecisionPlan
 from simulator.core.simulation import Simulation
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.contract import Placement
@@ -54,7 +54,7 @@ class Feature:
     def on_submit(self, controller: Controller, job: int) -> None:
         """React to a job that has joined a queue for the first time."""
 
-    def on_start(self, execution: Execution, plan: Plan) -> None:
+    def on_start(self, execution: Execution, plan: DecisionPlan) -> None:
         """React to a job that has taken the GPUs that a plan gives it."""
 
     def on_release(self, execution: Execution, cause: str) -> None:
@@ -115,10 +115,10 @@ class Feature:
     def decided(self, controller: Controller) -> None:
         """React to a decision that took no time and has been carried out, also where it changed nothing."""
 
-    def check(self, controller: Controller, plan: Plan) -> None:
+    def check(self, controller: Controller, plan: DecisionPlan) -> None:
         """Raise `InfeasibleDecision` where this feature forbids the plan; may keep notes in it."""
 
-    def has_room(self, controller: Controller, job: int, plan: Plan) -> bool:
+    def has_room(self, controller: Controller, job: int, plan: DecisionPlan) -> bool:
         """Whether a job of an older plan still fits beside what runs now."""
         return True
 

@@ -12,7 +12,7 @@ NOTHING: Mapping[Any, Any] = MappingProxyType({})
 """What a plan has of the things that few decisions name."""
 
 
-class Plan:
+class DecisionPlan:
     """A decision that can be carried out, now or after a service of the optimization server.
 
     Attributes

@@ -26,7 +26,7 @@ from simpy.events import ProcessGenerator
 from simulator.core.clock import EventOrder
 from simulator.core.controller import Controller
 from simulator.core.feature import Feature, FeatureRecord
-from simulator.core.plan import Plan
+from simulator.core.plan import DecisionPlan
 from simulator.core.simulation import Simulation
 from simulator.errors import InputError
 from simulator.features.table import FeatureTable, Scene
@@ -167,7 +167,7 @@ class Calendar(Feature):
             elif self.may_start(job):
                 self._aside.pop(job).put_back(job)
 
-    def has_room(self, controller: Controller, job: int, plan: Plan) -> bool:
+    def has_room(self, controller: Controller, job: int, plan: DecisionPlan) -> bool:
         """Whether a job of an older plan may still start."""
         return job not in self._aside
 

@@ -10,7 +10,7 @@ import math
 
 from simulator.core.execution import Execution
 from simulator.core.feature import Feature
-from simulator.core.plan import Plan
+from simulator.core.plan import DecisionPlan
 from simulator.core.simulation import Simulation
 from simulator.model.performance import Performance
 from simulator.model.tolerances import INSTANT_S
@@ -26,7 +26,7 @@ class ChangingRates(Feature):
         model = type(self._performance)
         self._chooses = model.configuration is not Performance.configuration
 
-    def on_start(self, execution: Execution, plan: Plan | None = None) -> None:
+    def on_start(self, execution: Execution, plan: DecisionPlan | None = None) -> None:
         """Let the job choose what it runs with, unless the policy chose it."""
         if plan is None or execution.job not in plan.configuration_of:
             execution.choose = self._performance.configuration if self._chooses else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simulator.core.controller import Controller
 from simulator.core.feature import Feature
-from simulator.core.plan import Plan
+from simulator.core.plan import DecisionPlan
 from simulator.core.simulation import Simulation
 from simulator.model.places import Places
 
@@ -17,7 +17,7 @@ class KeptPlaces(Feature):
         self._simulation = simulation
         self._places = Places(simulation.workload, simulation.cluster)
 
-    def check(self, controller: Controller, plan: Plan) -> None:
+    def check(self, controller: Controller, plan: DecisionPlan) -> None:
         """Each job lies on as many nodes as it asks for, of a type that will do, in one rack where it wants that."""
         simulation = self._simulation
         for job, shares in plan.shares_of.items() if simulation.check else ():

@@ -14,7 +14,7 @@ from simulator.errors import InputError
 
 
 @dataclass(frozen=True)
-class Fit:
+class FittedLaw:
     """One family of laws, fitted.
 
     Attributes
@@ -30,7 +30,7 @@ class Fit:
     aic: float
 
 
-def fits(values: npt.ArrayLike) -> list[Fit]:
+def fits(values: npt.ArrayLike) -> list[FittedLaw]:
     """Exponential, lognormal and Weibull law, the best by Akaike's criterion first.
 
     Parameters
@@ -59,5 +59,5 @@ def fits(values: npt.ArrayLike) -> list[Fit]:
     found = []
     for name, frozen, parameters in families:
         aic = 2 * parameters - 2 * float(frozen.logpdf(x).sum())
-        found.append(Fit(name, float(scipy.stats.kstest(x, frozen.cdf).statistic), aic))
+        found.append(FittedLaw(name, float(scipy.stats.kstest(x, frozen.cdf).statistic), aic))
     return sorted(found, key=lambda fit: fit.aic)

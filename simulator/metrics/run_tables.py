@@ -19,7 +19,7 @@ from simulator.metrics.decision_table import (
     timing_table,
 )
 from simulator.metrics.job_table import JOBS
-from simulator.metrics.schedule_table import CONFIGURATIONS, SCHEDULE, Configured, Names, Shares
+from simulator.metrics.schedule_table import CONFIGURATIONS, SCHEDULE, Configured, Names, NodeShares
 from simulator.metrics.timeline import TIMELINE, timeline
 from simulator.model.batch_size import BatchSize
 from simulator.schema import RunTable
@@ -60,7 +60,7 @@ def _schedule(record: RunRecord) -> pa.Table | None:
     if shares is None or schedule is None:
         return None
     columns = shares | {"gpu_ids": schedule.gpu_ids()}
-    return SCHEDULE.table(Shares(columns, Names.of(record.workload, record.cluster)))
+    return SCHEDULE.table(NodeShares(columns, Names.of(record.workload, record.cluster)))
 
 
 def _configurations(record: RunRecord) -> pa.Table | None:

@@ -31,7 +31,7 @@ class Names(NamedTuple):
         return cls(arrow_array(workload.job_id, pa.string()), arrow_array(types, pa.string()))
 
 
-class Shares(NamedTuple):
+class NodeShares(NamedTuple):
     """Shares of nodes as columns, with the names behind their indices; ``gpu_ids`` may be None."""
 
     columns: Mapping[str, Any]
@@ -46,7 +46,7 @@ def _taken(names: pa.Array, indices: Any) -> Values:
     return found
 
 
-SCHEDULE: Schema[Shares] = Schema(
+SCHEDULE: Schema[NodeShares] = Schema(
     "schedule",
     "a share of a node that a job held without a change, in order of the ends",
     (

@@ -30,7 +30,7 @@ from simulator.errors import InputError
 from simulator.files.outputs import created_beside
 from simulator.metrics.decision_table import Decisions, decisions_table, note_types, timing_table
 from simulator.metrics.run_tables import STREAMED, TABLES
-from simulator.metrics.schedule_table import SCHEDULE, Names, Shares
+from simulator.metrics.schedule_table import SCHEDULE, Names, NodeShares
 from simulator.model.cluster import Cluster
 from simulator.model.workload import Workload
 from simulator.schema import ColumnType
@@ -252,7 +252,7 @@ class StreamedSchedule(ScheduleLog):
         taken: dict[str, array[Any]] = self._columns
         columns: dict[str, Any] = {name: np.array(column) for name, column in taken.items()}
         columns["gpu_ids"] = self.gpu_ids()
-        self._stream.write("schedule", SCHEDULE.table(Shares(columns, self._names)))
+        self._stream.write("schedule", SCHEDULE.table(NodeShares(columns, self._names)))
         self._written += len(columns["job"])
         for column in taken.values():
             del column[:]

@@ -24,7 +24,7 @@ ONE_GPU = 0.6
 SIZES = 2 ** np.arange(11)
 
 
-class Law(NamedTuple):
+class SizeLaw(NamedTuple):
     """Sizes and running times of a cluster's jobs.
 
     Attributes
@@ -50,8 +50,8 @@ class Law(NamedTuple):
 
 
 LAWS = {
-    "seren": Law(0.53314, 98.377, 1.29392, 2.17120, 1_209_604.0),
-    "kalos": Law(0.76364, 78.387, 1.42751, 1.86943, 625_740.0),
+    "seren": SizeLaw(0.53314, 98.377, 1.29392, 2.17120, 1_209_604.0),
+    "kalos": SizeLaw(0.76364, 78.387, 1.42751, 1.86943, 625_740.0),
 }
 
 

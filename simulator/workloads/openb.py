@@ -23,7 +23,13 @@ from simulator.model.cluster import Cluster, FloatArray, IntArray
 from simulator.model.places import types_of
 from simulator.model.workload import Workload
 from simulator.statistics import Streams
-from simulator.workloads.pods import WHOLE_GPU, Demands, Machines, shared_cluster, shared_workload
+from simulator.workloads.pods import (
+    WHOLE_GPU,
+    Demands,
+    MachineTable,
+    shared_cluster,
+    shared_workload,
+)
 from simulator.workloads.table import JobCount, Setting, WorkloadTable
 from simulator.workloads.tables import InputColumn, Table
 
@@ -82,7 +88,7 @@ def pods_of(table: Table) -> Demands:
     )
 
 
-def read_nodes(path: str | Path) -> Machines:
+def read_nodes(path: str | Path) -> MachineTable:
     """All machines of a list.
 
     Raises InputError: the first thing wrong with the file.
@@ -92,7 +98,7 @@ def read_nodes(path: str | Path) -> Machines:
     cpu_milli, memory_mib, gpus = (
         table.whole_numbers(name) for name in ("cpu_milli", "memory_mib", "gpu")
     )
-    return Machines(cpu_milli, memory_mib, gpus, table.texts("model"))
+    return MachineTable(cpu_milli, memory_mib, gpus, table.texts("model"))
 
 
 GROUPS = {"cpu": 0, "share": 1, "1": 1, "2": 2, "4": 4, "8": 8}
@@ -131,7 +137,7 @@ def like_openb(count: int, rng: np.random.Generator) -> Demands:
     )
 
 
-def openb_machines() -> Machines:
+def openb_machines() -> MachineTable:
     """The trace's 1,213 machines with 6,212 GPUs of seven models."""
     table = read_table("openb_machines.csv")
     times = table["count"].to_numpy(dtype=np.int64)
@@ -140,7 +146,7 @@ def openb_machines() -> Machines:
         return np.repeat(table[name].to_numpy(dtype=np.int64), times)
 
     models = np.repeat(table["model"].to_numpy(dtype=str), times)
-    return Machines(column("cpu_milli"), column("memory_mib"), column("gpus"), models.tolist())
+    return MachineTable(column("cpu_milli"), column("memory_mib"), column("gpus"), models.tolist())
 
 
 class OpenbLikeJobs(WorkloadTable):
@@ -174,13 +180,15 @@ class OpenbLikeJobs(WorkloadTable):
         return shared_workload(demands, submit_s, times_s), shared_cluster(machines)
 
 
-def some_of(machines: Machines, num_nodes: int, streams: Streams) -> Machines:
+def some_of(machines: MachineTable, num_nodes: int, streams: Streams) -> MachineTable:
     """So many of the machines, drawn; in their order."""
     drawn = streams.generator("machines").permutation(len(machines))[:num_nodes]
     return machines.take(np.sort(drawn))
 
 
-def fit_somewhere(pods: Demands, machines: Machines) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def fit_somewhere(
+    pods: Demands, machines: MachineTable
+) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """``(J,)`` whether some machine of a model that will do has as many GPUs, CPUs and as much memory."""
     models, model_of = np.unique(np.array(machines.model, dtype=str), return_inverse=True)
     kinds = np.unique(
@@ -199,7 +207,7 @@ def fit_somewhere(pods: Demands, machines: Machines) -> np.ndarray[tuple[int], n
 
 
 def poisson_s(
-    demands: Demands, machines: Machines, load: float, duration_s: Law, streams: Streams
+    demands: Demands, machines: MachineTable, load: float, duration_s: Law, streams: Streams
 ) -> FloatArray:
     """``(J,)`` times of submission, s: a Poisson stream of this load."""
     count = len(demands)

@@ -34,7 +34,7 @@ from simulator.workloads.openb import (
     read_nodes,
     some_of,
 )
-from simulator.workloads.pods import Machines, shared_cluster, shared_workload
+from simulator.workloads.pods import MachineTable, shared_cluster, shared_workload
 from simulator.workloads.recorded import recorded_by
 from simulator.workloads.selection import Selected
 from simulator.workloads.table import AskedPlaces, Setting
@@ -133,14 +133,14 @@ class OpenbJobs(Selected):
         return self.load is None and self.num_nodes is None
 
 
-def _models(asked: Sequence[str], machines: Machines, places: AskedPlaces) -> list[str]:
+def _models(asked: Sequence[str], machines: MachineTable, places: AskedPlaces) -> list[str]:
     """Models that pods ask for, "" where there is none of them."""
     known = types_of(BETWEEN.join(machines.model_names))
     here = {text: bool(types_of(text) & known) and places == "as-asked" for text in {*asked}}
     return [text if here[text] else "" for text in asked]
 
 
-def _machines(nodes: str | Path | None, num_nodes: int | None, streams: Streams) -> Machines:
+def _machines(nodes: str | Path | None, num_nodes: int | None, streams: Streams) -> MachineTable:
     """Those of a list, or of the default one, that have GPUs: all, or so many of them, drawn."""
     machines = openb_machines() if nodes is None else read_nodes(nodes)
     machines = machines.take(np.flatnonzero(machines.num_gpus > 0))

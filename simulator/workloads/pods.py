@@ -78,7 +78,7 @@ class Demands:
 
 
 @dataclass(frozen=True)
-class Machines:
+class MachineTable:
     """``N`` machines.
 
     Attributes
@@ -100,7 +100,7 @@ class Machines:
         """The GPU models, in the order of the alphabet."""
         return tuple(sorted({m for m, g in zip(self.model, self.num_gpus, strict=True) if g}))
 
-    def take(self, order: IntArray) -> Machines:
+    def take(self, order: IntArray) -> MachineTable:
         """These machines, in that order."""
         return replace(self, **taken({f.name: getattr(self, f.name) for f in fields(self)}, order))
 
@@ -127,7 +127,7 @@ def shared_workload(demands: Demands, submit_s: FloatArray, duration_s: FloatArr
     )
 
 
-def shared_cluster(machines: Machines) -> Cluster:
+def shared_cluster(machines: MachineTable) -> Cluster:
     """Machines as nodes, one type for each kind of machine; those without GPUs are left out."""
     rows = list(zip(machines.model, machines.num_gpus.tolist(), machines.cpu_milli.tolist(),
                     machines.memory_mib.tolist(), strict=True))  # fmt: skip

@@ -39,7 +39,7 @@ RESERVED_GB = 0.4
 
 
 @dataclass(frozen=True)
-class Application:
+class TrainedNetwork:
     """One network and the data that it is trained on.
 
     Attributes
@@ -96,7 +96,7 @@ class GpuHost:
     storage_mb_per_s: float
     time_per_sample_s: dict[str, float]
 
-    def feed_per_s(self, app: Application, gpus: int, node_gpus: int) -> float:
+    def feed_per_s(self, app: TrainedNetwork, gpus: int, node_gpus: int) -> float:
         """Samples/s that reach a job with ``gpus`` of the node's ``node_gpus``."""
         share = gpus / node_gpus
         by_storage = self.storage_mb_per_s * share / app.sample_mb
@@ -104,7 +104,7 @@ class GpuHost:
 
 
 def step_s(
-    app: Application, framework: str, batch: int, host: GpuHost, gpus: int, node_gpus: int
+    app: TrainedNetwork, framework: str, batch: int, host: GpuHost, gpus: int, node_gpus: int
 ) -> float:
     """Seconds of one training step; infinite where the batch does not fit."""
     per_gpu = math.ceil(batch / gpus)
@@ -118,7 +118,7 @@ def step_s(
 
 
 def epoch_s(
-    app: Application, framework: str, batch: int, catalog: Sequence[NodeType]
+    app: TrainedNetwork, framework: str, batch: int, catalog: Sequence[NodeType]
 ) -> FloatArray:
     """``(V, G + 1)`` seconds of one epoch on ``g`` GPUs of each node type.
 
@@ -135,12 +135,12 @@ def epoch_s(
 
 
 @cache
-def applications() -> dict[str, Application]:
+def applications() -> dict[str, TrainedNetwork]:
     """The paper's four networks by name."""
     rows = records(read_table("throughput_fit.csv"))
     fit = {(row["parameter"], row["application"]): float(row["value"]) for row in rows}
     return {
-        row["application"]: Application(
+        row["application"]: TrainedNetwork(
             name=row["application"],
             samples_per_epoch=int(row["samples_per_epoch"]),
             sample_mb=float(row["sample_mb"]),

@@ -144,7 +144,7 @@ def steps_of_epoch(model: str, batch_size: int) -> int:
 
 
 @dataclass(frozen=True)
-class Change:
+class BatchChange:
     """From which epoch (1, 2, ..) a job's batch has which size."""
 
     epoch: int
@@ -152,7 +152,7 @@ class Change:
 
 
 @cache
-def changes_of(mode: str, model: str, batch_size: int, gpus: int) -> tuple[Change, ...]:
+def changes_of(mode: str, model: str, batch_size: int, gpus: int) -> tuple[BatchChange, ...]:
     """Changes of a job's batch size, by epoch; none for ``static`` and for what no table knows."""
     known = known_gpus(mode, model, batch_size, gpus)
     found = []
@@ -161,7 +161,7 @@ def changes_of(mode: str, model: str, batch_size: int, gpus: int) -> tuple[Chang
             continue
         if mode == "gns" and (row["batch_size"], row["gpus"]) != (batch_size, known):
             continue
-        found.append(Change(int(row["epoch"]), int(row["becomes"] or batch_size)))
+        found.append(BatchChange(int(row["epoch"]), int(row["becomes"] or batch_size)))
     return tuple(found)
 
 
@@ -175,7 +175,7 @@ def known_gpus(mode: str, model: str, batch_size: int, gpus: int) -> int:
 
 
 @dataclass(slots=True)
-class Training:
+class JobProgress:
     """Progress of one job.
 
     Attributes
@@ -197,7 +197,7 @@ class Training:
     has_run: bool = False
 
     @classmethod
-    def of(cls, jobs: Steps, job: int) -> Training:
+    def of(cls, jobs: Steps, job: int) -> JobProgress:
         """A job that has not run."""
         size, steps = int(jobs.batch_size[job]), int(jobs.steps[job])
         gpus = int(jobs.num_gpus[job])
@@ -336,15 +336,15 @@ class TrainingProgress:
 
     def __init__(self, times: TrainingTimes) -> None:
         self._jobs, self._types, self._rules = times.jobs, times.gpu_types, times.work
-        self._training: dict[int, Training] = {}
+        self._training: dict[int, JobProgress] = {}
         self._before: dict[int, Place] = {}
         self._idle_rounds: dict[int, int] = {}
         self._rates: dict[tuple[int, int, int], float] = {}
         self._is_first = True
 
-    def _of(self, job: int) -> Training:
+    def _of(self, job: int) -> JobProgress:
         if job not in self._training:
-            self._training[job] = Training.of(self._jobs, job)
+            self._training[job] = JobProgress.of(self._jobs, job)
         return self._training[job]
 
     def left(self, job: int) -> float:
@@ -432,7 +432,7 @@ class TrainingProgress:
         return job_type(self._jobs.model[job], self._of(job).batch_size)
 
     def _run(
-        self, job: int, training: Training, rate: float, round_s: float, lost_s: float
+        self, job: int, training: JobProgress, rate: float, round_s: float, lost_s: float
     ) -> Stretch:
         """A job's part of a round."""
         training.has_run, wanted = True, training.wanted()

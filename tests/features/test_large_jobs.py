@@ -12,7 +12,7 @@ from experiments.scenario.schema import read_scenario
 from policies import policy_names
 from simulator.errors import InputError
 from simulator.features.failures import Checkpoints, Failures, Outages, Reliability
-from simulator.features.failures.servers import Servers
+from simulator.features.failures.servers import ServerStates
 from simulator.laws import Deterministic, Exponential
 from simulator.statistics import student
 from simulator.theory.reliability import completion_s
@@ -176,7 +176,7 @@ def test_a_failure_as_old_as_the_window_counts():
     """Failures at 0 and 5 s: the second repair is over at 10 s, or just after the window of 10 s."""
     for now_s, is_retired in ((10.0, True), (10.001, False)):
         spec = servers(retire_after=2, retire_window_s=10.0)
-        found = Servers(spec, 1, np.random.default_rng(0))
+        found = ServerStates(spec, 1, np.random.default_rng(0))
         assert not found.retires(0, 0.0, 1.0)
         assert found.retires(0, 5.0, now_s) == is_retired
 

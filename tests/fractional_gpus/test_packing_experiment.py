@@ -15,7 +15,7 @@ from policies.fractional_gpus import kernels
 from policies.fractional_gpus.state import RULES, Typical, classes_of, empty_state, nothing_known
 from simulator import InputError
 from simulator.workloads.openb import like_openb, openb_machines, read_nodes, read_pods
-from simulator.workloads.pods import Demands, Machines
+from simulator.workloads.pods import Demands, MachineTable
 from tests.fractional_gpus.openb_mixes import with_multi_gpu_part, with_sharing_part
 
 PAPER = dict(
@@ -34,7 +34,7 @@ def machines(*rows):
     """Rows of (CPUs, GPUs, model)."""
     cpu, gpus, model = zip(*rows, strict=True)
     size = np.array(gpus, dtype=np.int64)
-    return Machines(np.array(cpu, dtype=np.int64) * 1000, size * 0, size, list(model))
+    return MachineTable(np.array(cpu, dtype=np.int64) * 1000, size * 0, size, list(model))
 
 
 def test_fragmentation_by_hand():

@@ -9,7 +9,7 @@ from simulator import Decision, InfeasibleDecision, Performance, Placement, View
 from simulator.features.colocation import colocation_of
 from simulator.features.colocation.mig import best_start, profile_for
 from simulator.model.fractional import SharedDuration, demanded_gpus
-from simulator.workloads.pods import Demands, Machines
+from simulator.workloads.pods import Demands, MachineTable
 from tests.core.jobs import nodes, run, sharing
 
 ONE = nodes()
@@ -96,7 +96,7 @@ def test_typical_jobs_make_up_the_popularity_and_no_more(frequent, kept):
     parts = np.array([500] * frequent + [250] * (20 - frequent))
     one = np.ones(20, dtype=np.int64)
     demands = Demands(["j"] * 20, 1000 * one, one, one, parts, [""] * 20)
-    host = Machines(np.array([8000]), np.array([100]), np.array([1]), ["T4"])
+    host = MachineTable(np.array([8000]), np.array([100]), np.array([1]), ["T4"])
     assert Typical.of(demands, host).share.tolist() == kept
 
 

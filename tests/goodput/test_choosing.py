@@ -12,7 +12,7 @@ import pytest
 
 from policies import make_policy
 from policies.goodput.agents import Agent, Agents, KnownTimes, Learner, limits_on
-from policies.goodput.dividing import Candidate, Group, place_apart
+from policies.goodput.dividing import Candidate, NodeGroup, place_apart
 from policies.goodput.estimate import LEAST_SQUARES, StepModel, best_batch_sizes, fit
 from policies.goodput.pollux import Pollux, share_out
 from policies.goodput.released_fit import fit_as_released
@@ -188,8 +188,8 @@ def test_beyond_a_node_a_job_of_pollux_has_whole_nodes() -> None:
         Candidate(Fixed(0, 1, 1.1, 3, 3.1), 0, 0.0),
         Candidate(Fixed(0, 1, 1.01, 1.01, 1.01), 0, 0.0),
     ]
-    assert Pollux().divide(jobs, [Group(0, 2, 2)]) == [(0, 2), (0, 2)]
-    assert Pollux().divide(jobs, [Group(0, 4, 1)]) == [(0, 3), (0, 1)]
+    assert Pollux().divide(jobs, [NodeGroup(0, 2, 2)]) == [(0, 2), (0, 2)]
+    assert Pollux().divide(jobs, [NodeGroup(0, 4, 1)]) == [(0, 3), (0, 1)]
 
 
 def test_a_job_of_pollux_on_nodes_of_four_has_four_gpus_or_eight() -> None:
@@ -197,15 +197,15 @@ def test_a_job_of_pollux_on_nodes_of_four_has_four_gpus_or_eight() -> None:
     first = Fixed(0, 1, 1, 1, 2, 2, 5, 5, 5)
     second = Fixed(0, 1, 1.9, 1.95, 2, 2, 2, 2, 2)
     jobs = [Candidate(agent, 0, 0.0) for agent in (first, second)]
-    assert Pollux().divide(jobs, [Group(0, 4, 2)]) == [(0, 4), (0, 4)]
+    assert Pollux().divide(jobs, [NodeGroup(0, 4, 2)]) == [(0, 4), (0, 4)]
 
 
 @pytest.mark.parametrize(("age_s", "gpus"), [(30.0, 1), (3000.0, 2)])
 def test_a_young_job_of_pollux_stays_where_it_is(age_s: float, gpus: int) -> None:
     """A move leaves 30 / 60 of 1.5 times the speed, or 3000 / 3030."""
-    assert Pollux().divide([Candidate(Fixed(0, 1, 1.5, starts=1), 1, age_s)], [Group(0, 2, 1)]) == [
-        (0, gpus)
-    ]
+    assert Pollux().divide(
+        [Candidate(Fixed(0, 1, 1.5, starts=1), 1, age_s)], [NodeGroup(0, 2, 1)]
+    ) == [(0, gpus)]
 
 
 @pytest.mark.parametrize(
@@ -235,15 +235,17 @@ def test_a_job_of_pollux_counts_relative_to_an_equal_share() -> None:
     """
     first, second = Fixed(0, 1, 2.0, 2.7, 3.0), Fixed(0, 1, 1.2, 1.25, 1.3)
     jobs = [Candidate(first, 0, 1000.0), Candidate(second, 0, 1000.0)]
-    assert Pollux(released=True).divide(jobs, [Group(0, 4, 1)]) == [(0, 3), (0, 1)]
-    assert Pollux().divide(jobs, [Group(0, 4, 1)]) == [(0, 2), (0, 2)]
+    assert Pollux(released=True).divide(jobs, [NodeGroup(0, 4, 1)]) == [(0, 3), (0, 1)]
+    assert Pollux().divide(jobs, [NodeGroup(0, 4, 1)]) == [(0, 2), (0, 2)]
 
 
 def test_a_job_of_pollux_that_keeps_its_batch_has_one_gpu() -> None:
     job = Fixed(0, 1, 1.9, 2.8, 3.6)
     job.keeps_batch = True
-    assert Pollux(released=True).divide([Candidate(job, 0, 1000.0)], [Group(0, 4, 1)]) == [(0, 1)]
-    assert Pollux().divide([Candidate(job, 0, 1000.0)], [Group(0, 4, 1)]) == [(0, 4)]
+    assert Pollux(released=True).divide([Candidate(job, 0, 1000.0)], [NodeGroup(0, 4, 1)]) == [
+        (0, 1)
+    ]
+    assert Pollux().divide([Candidate(job, 0, 1000.0)], [NodeGroup(0, 4, 1)]) == [(0, 4)]
 
 
 def more(job: int, nodes: tuple[tuple[int, int], ...]) -> float:
@@ -284,13 +286,13 @@ def test_configurations_of_sia() -> None:
 def test_a_young_job_of_sia_stays_where_it_is(age_s: float, gpus: int) -> None:
     """A move leaves 30 / 60 of 1.5 times the goodput, or 3000 / 3030; without one it is 1."""
     job = Candidate(Fixed(0.0, 1.0, 1.5, starts=1), 1, age_s)
-    assert Sia().divide([job], [Group(0, 2, 1)]) == [(0, gpus)]
+    assert Sia().divide([job], [NodeGroup(0, 2, 1)]) == [(0, gpus)]
 
 
 @pytest.mark.parametrize("node_type", [0, 1])
 def test_sia_leaves_a_job_on_its_type_where_another_is_alike(node_type: int) -> None:
     job = Candidate(Fixed(0.0, 1.0, starts=1), 1, 1000.0, node_type)
-    assert Sia().divide([job], [Group(0, 1, 1), Group(1, 1, 1)]) == [(node_type, 1)]
+    assert Sia().divide([job], [NodeGroup(0, 1, 1), NodeGroup(1, 1, 1)]) == [(node_type, 1)]
 
 
 @pytest.mark.parametrize(("lambda_n", "gpus"), [(1.1, 1), (0.9, 0)])
@@ -299,12 +301,12 @@ def test_a_job_of_sia_runs_where_that_costs_less_than_to_have_no_gpus(
 ) -> None:
     """On one GPU the term of p = -0.5 is 1, that of no GPU is lambda_n."""
     job = Candidate(Fixed(0.0, 1.0), 0, 1000.0)
-    assert Sia(p=-0.5, lambda_n=lambda_n).divide([job], [Group(0, 1, 1)]) == [(0, gpus)]
+    assert Sia(p=-0.5, lambda_n=lambda_n).divide([job], [NodeGroup(0, 1, 1)]) == [(0, gpus)]
 
 
 def test_sia_gives_nothing_to_a_job_that_can_run_nowhere() -> None:
     jobs = [Candidate(Fixed(0, 0.0, 0), 0, 0.0), Candidate(Fixed(0, 0, 1.0), 0, 0.0)]
-    assert Sia().divide(jobs, [Group(0, 2, 1)]) == [(0, 0), (0, 2)]
+    assert Sia().divide(jobs, [NodeGroup(0, 2, 1)]) == [(0, 0), (0, 2)]
 
 
 def test_speed_ups_are_over_the_fewest_gpus_with_a_time() -> None:
@@ -321,7 +323,7 @@ def test_sia_serves_jobs_without_a_time_on_one_gpu(released: bool) -> None:
     one = KnownTimes(np.array([np.inf, 100.0, 52.6, np.inf, np.inf]))
     two = KnownTimes(np.array([np.inf, np.inf, 50.0, np.inf, np.inf]))
     jobs = [Candidate(agent, 0, 0.0) for agent in [two] * 999 + [one]]
-    found = Sia(released=released).divide(jobs, [Group(0, 4, 1)])
+    found = Sia(released=released).divide(jobs, [NodeGroup(0, 4, 1)])
     assert sorted(gpus for _, gpus in found[:999] if gpus) == [2]
     assert found[999] == (0, 2)
 

@@ -14,7 +14,7 @@ from experiments.scenario.build import build
 from experiments.scenario.schema import read_scenario
 from policies import make_policy
 from policies.goodput.agents import TypedLearner
-from policies.goodput.dividing import Candidate, Group, of_one_type
+from policies.goodput.dividing import Candidate, NodeGroup, of_one_type
 from policies.goodput.estimate import LEAST_SQUARES
 from policies.goodput.sia import Sia, assign
 from policies.registry.requirements import missing_of
@@ -128,7 +128,7 @@ def test_sia_gives_the_fast_type_to_the_job_that_gains_most_from_it() -> None:
         for j in range(2)
     ]
     both = [Candidate(agent, 0, 0.0) for agent in agents]
-    assert [g for g, _ in Sia().divide(both, [Group(0, 2, 1), Group(1, 2, 1)])] == [0, 1]
+    assert [g for g, _ in Sia().divide(both, [NodeGroup(0, 2, 1), NodeGroup(1, 2, 1)])] == [0, 1]
 
 
 def test_pollux_takes_two_types_that_are_alike_for_one() -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from policies.greedy.problem import Jobs, Machines, Profile, machines_of, profile_of
+from policies.greedy.problem import Jobs, NodeChoices, TimeProfile, machines_of, profile_of
 from simulator.model.cluster import Cluster, NodeType
 
 CATALOG = (
@@ -48,7 +48,7 @@ def times_of(cluster: Cluster, num_jobs: int, rng: np.random.Generator) -> np.nd
 
 def random_instance(
     seed: int, most_jobs: int = 14, most_nodes: int = 5
-) -> tuple[Jobs, Profile, Machines]:
+) -> tuple[Jobs, TimeProfile, NodeChoices]:
     """VMs or servers, loose to overdue; sometimes no slack, no weight, equal jobs, one job."""
     rng = np.random.default_rng(seed)
     n, nodes = int(rng.integers(1, most_jobs + 1)), int(rng.integers(1, most_nodes + 1))

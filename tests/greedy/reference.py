@@ -20,9 +20,9 @@ from policies.greedy.problem import (
     RELEASED,
     SIZE,
     Jobs,
-    Machines,
-    Profile,
+    NodeChoices,
     Settings,
+    TimeProfile,
 )
 from simulator.model.tolerances import INSTANT_S
 
@@ -73,7 +73,7 @@ class Instance:
     Jobs are named by their position in the queue; `order` gives their place in ``jobs``.
     """
 
-    def __init__(self, jobs: Jobs, profile: Profile, machines: Machines, settings: Settings):
+    def __init__(self, jobs: Jobs, profile: TimeProfile, machines: NodeChoices, settings: Settings):
         self.profile, self.machines, self.s = profile, machines, settings
         slack = [
             due - rem * float(profile.fastest_s[k]) if profile.num_configs[k] > 0 else math.inf
@@ -422,7 +422,7 @@ def released_objective(x: Instance, nodes: list[Node]) -> float:
 
 
 def randomised_greedy(
-    jobs: Jobs, profile: Profile, machines: Machines, s: Settings, iterations: int,
+    jobs: Jobs, profile: TimeProfile, machines: NodeChoices, s: Settings, iterations: int,
     pool_size: int, seed: int,
 ) -> tuple[Instance, list[Plan]]:  # fmt: skip
     """The best distinct solutions of ``iterations`` constructions, the pure greedy first."""

@@ -16,7 +16,7 @@ from simulator.errors import InputError
 from simulator.features.failures import Failures, Outages
 from simulator.features.reconfiguration import Delays
 from simulator.laws import Deterministic
-from simulator.workloads.training import RoundWork, Training, TrainingTimes
+from simulator.workloads.training import JobProgress, RoundWork, TrainingTimes
 from tests.core.steps import jobs_of
 
 
@@ -295,7 +295,7 @@ def test_shares_of_gpu_time():
 
 
 def test_accordion_keeps_its_batch_in_critical_epochs():
-    job = Training("ResNet-18", 1, "accordion", 128, 391 * 300, 128, 391 * 300)
+    job = JobProgress("ResNet-18", 1, "accordion", 128, 391 * 300, 128, 391 * 300)
     sizes = []
     for epoch in (0, 9, 10, 149, 150, 160, 250, 260):
         job.done = 391 * epoch
@@ -304,7 +304,7 @@ def test_accordion_keeps_its_batch_in_critical_epochs():
 
 
 def test_gradient_noise_takes_one_change_at_a_time_and_the_epoch_counts_as_done():
-    job = Training("Recommendation", 1, "gns", 1024, 116 * 100, 1024, 116 * 100)
+    job = JobProgress("Recommendation", 1, "gns", 1024, 116 * 100, 1024, 116 * 100)
     job.done = 116 * 70 + 3
     assert job.wanted() == 2048
     job.change_to(2048)

@@ -10,15 +10,15 @@ from simulator.model.cluster import NodeType
 from simulator.workloads.catalogs import read_catalog
 from simulator.workloads.throughput import (
     FRAMEWORKS,
-    Application,
     GpuHost,
+    TrainedNetwork,
     applications,
     epoch_s,
     gpu_host,
     step_s,
 )
 
-TOY = Application(
+TOY = TrainedNetwork(
     name="toy",
     samples_per_epoch=100,
     sample_mb=0.5,

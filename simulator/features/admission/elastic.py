@@ -41,7 +41,7 @@ class Piece(NamedTuple):
     gpus: int
 
 
-class Free(NamedTuple):
+class FreeUntil(NamedTuple):
     """GPUs that are free until a time; the next entry begins there, the last never ends."""
 
     until_s: float
@@ -93,7 +93,7 @@ def shares_in_turn(
     ----------
     all_or_none : stop at the first job that cannot.
     """
-    profile = [Free(math.inf, total_gpus)]
+    profile = [FreeUntil(math.inf, total_gpus)]
     plans: dict[int, list[Piece]] = {}
     by_job = sorted(asks, key=lambda a: a.job)
     for i in ranked(range(len(asks)), [a.due_in_s for a in by_job], tolerances.INSTANT_S):
@@ -107,7 +107,7 @@ def shares_in_turn(
     return plans
 
 
-def _least(profile: Sequence[Free], ask: Ask, total_gpus: int) -> list[Piece] | None:
+def _least(profile: Sequence[FreeUntil], ask: Ask, total_gpus: int) -> list[Piece] | None:
     """The plan with the least share that is on time; of a job that is late already, the fastest one."""
     used = _useful(ask.left_s)
     fastest: list[Piece] | None = None
@@ -134,7 +134,7 @@ def _useful(left_s: Sequence[float]) -> list[int]:
 
 
 def _fill(
-    profile: Sequence[Free], left_s: Sequence[float], used: Sequence[int], share: int
+    profile: Sequence[FreeUntil], left_s: Sequence[float], used: Sequence[int], share: int
 ) -> list[Piece]:
     """Run a job from now to its end on what is free, up to its share."""
     pieces: list[Piece] = []
@@ -151,10 +151,10 @@ def _fill(
     return pieces
 
 
-def _without(profile: Sequence[Free], plan: Sequence[Piece]) -> list[Free]:
+def _without(profile: Sequence[FreeUntil], plan: Sequence[Piece]) -> list[FreeUntil]:
     """Free capacity beside a plan."""
     ends = sorted({f.until_s for f in profile} | {t for p in plan for t in (p.begin_s, p.end_s)})
-    left: list[Free] = []
+    left: list[FreeUntil] = []
     i = k = 0
     for end_s in ends:
         if end_s <= 0:
@@ -166,7 +166,7 @@ def _without(profile: Sequence[Free], plan: Sequence[Piece]) -> list[Free]:
         taken = plan[k].gpus if k < len(plan) and plan[k].begin_s < end_s else 0
         free = profile[i].gpus - taken
         if left and left[-1].gpus == free:
-            left[-1] = Free(end_s, free)
+            left[-1] = FreeUntil(end_s, free)
         else:
-            left.append(Free(end_s, free))
+            left.append(FreeUntil(end_s, free))
     return left

@@ -15,7 +15,7 @@ SLICES = 7
 """Slices of compute of a GPU."""
 
 
-class Profile(NamedTuple):
+class SliceKind(NamedTuple):
     """A kind of slice.
 
     Attributes
@@ -32,11 +32,11 @@ class Profile(NamedTuple):
 
 
 PROFILES = (
-    Profile("1g.5gb", 1, 1, (0, 1, 2, 3, 4, 5, 6)),
-    Profile("2g.10gb", 2, 2, (0, 2, 4)),
-    Profile("3g.20gb", 3, 4, (0, 4)),
-    Profile("4g.20gb", 4, 4, (0,)),
-    Profile("7g.40gb", 7, 8, (0,)),
+    SliceKind("1g.5gb", 1, 1, (0, 1, 2, 3, 4, 5, 6)),
+    SliceKind("2g.10gb", 2, 2, (0, 2, 4)),
+    SliceKind("3g.20gb", 3, 4, (0, 4)),
+    SliceKind("4g.20gb", 4, 4, (0,)),
+    SliceKind("7g.40gb", 7, 8, (0,)),
 )
 """The profiles of an A100, the smallest first."""
 

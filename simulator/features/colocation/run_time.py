@@ -8,7 +8,7 @@ from simulator.arguments import length
 from simulator.core.controller import Controller
 from simulator.core.execution import Execution
 from simulator.core.feature import Feature
-from simulator.core.plan import Plan
+from simulator.core.plan import DecisionPlan
 from simulator.core.simulation import Simulation
 from simulator.errors import InputError
 from simulator.features.colocation.mig import PROFILES, best_start, mask_of
@@ -52,7 +52,7 @@ class ColocatedJobs(Feature):
 
     # -- speed -----------------------------------------------------------------------------------
 
-    def on_start(self, execution: Execution, plan: Plan) -> None:
+    def on_start(self, execution: Execution, plan: DecisionPlan) -> None:
         """Note which GPUs and slices the job has."""
         cut = plan.notes.get(self.name, {})
         if execution.job in cut:
@@ -81,7 +81,7 @@ class ColocatedJobs(Feature):
 
     # -- memory and slices -----------------------------------------------------------------------
 
-    def check(self, controller: Controller, plan: Plan) -> None:
+    def check(self, controller: Controller, plan: DecisionPlan) -> None:
         """No GPU holds jobs that need more memory than it has; each new job gets its slices."""
         if not plan.gpus_of:
             return
@@ -93,7 +93,7 @@ class ColocatedJobs(Feature):
             plan.notes = {**plan.notes, self.name: self._cut(stays, new, plan)}
 
     def _check_memory(
-        self, controller: Controller, stays: Iterable[int], new: Iterable[int], plan: Plan
+        self, controller: Controller, stays: Iterable[int], new: Iterable[int], plan: DecisionPlan
     ) -> None:
         most = self.spec.gpu_memory_gb
         used: dict[Gpu, float] = {}
@@ -107,7 +107,7 @@ class ColocatedJobs(Feature):
                 )
 
     def _cut(
-        self, stays: Iterable[int], new: Iterable[int], plan: Plan
+        self, stays: Iterable[int], new: Iterable[int], plan: DecisionPlan
     ) -> dict[int, tuple[Slice, ...]]:
         """A slice for each new job, where its profile may begin; slices of running jobs do not move."""
         assert self.spec.profile is not None
@@ -131,7 +131,7 @@ class ColocatedJobs(Feature):
                 cut[job] = (*cut.get(job, ()), (gpu, mask_of(k, start)))
         return cut
 
-    def has_room(self, controller: Controller, job: int, plan: Plan) -> bool:
+    def has_room(self, controller: Controller, job: int, plan: DecisionPlan) -> bool:
         """Whether memory and slices of each GPU have room for the job beside what runs now."""
         cut: Mapping[int, tuple[Slice, ...]] = plan.notes.get(self.name, {})
         memory_gb, most = self.spec.memory_gb, self.spec.gpu_memory_gb
@@ -152,12 +152,12 @@ def _gpus(execution: Execution) -> Iterator[Gpu]:
     return ((execution.shares[0].node, g) for g in execution.gpus_of)
 
 
-def _planned(job: int, plan: Plan) -> Iterator[Gpu]:
+def _planned(job: int, plan: DecisionPlan) -> Iterator[Gpu]:
     """The GPUs that a plan gives a job."""
     return ((plan.shares_of[job][0].node, g) for g in plan.gpus_of.get(job, ()))
 
 
-def _staying(controller: Controller, plan: Plan) -> dict[int, None]:
+def _staying(controller: Controller, plan: DecisionPlan) -> dict[int, None]:
     """Running jobs that neither stop nor move."""
     stays: dict[int, None] = {}
     for job, execution in controller.executions.items():

@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from simulator.core.execution import Execution
 from simulator.core.feature import Feature
-from simulator.core.plan import Plan
+from simulator.core.plan import DecisionPlan
 from simulator.core.simulation import Simulation
 from simulator.errors import InputError
 from simulator.files.keys import Config, KeyedError, NonNegative
@@ -100,7 +100,7 @@ class Checkpointing(Feature):
         rate = self._failure_rate(execution)
         return self.spec.plan(model, 1 / rate if rate else math.inf, execution.gpus)
 
-    def on_start(self, execution: Execution, plan: Plan) -> None:
+    def on_start(self, execution: Execution, plan: DecisionPlan) -> None:
         """`InputError` where a job would make too many checkpoints, as it runs now."""
         simulation, job, interval_s = self._simulation, execution.job, execution.interval_s
         workload, left = simulation.workload, simulation.jobs.remaining[job]

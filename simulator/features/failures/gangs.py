@@ -17,7 +17,7 @@ from simpy.events import ProcessGenerator
 from simulator.core.clock import EventOrder
 from simulator.core.execution import Execution
 from simulator.core.feature import Feature, FeatureRecord
-from simulator.core.plan import Plan
+from simulator.core.plan import DecisionPlan
 from simulator.core.record import RunRecord
 from simulator.core.simulation import Simulation
 from simulator.errors import InputError
@@ -25,7 +25,7 @@ from simulator.features.failures.checkpoints import Checkpointing
 from simulator.features.failures.guard import FaultGuard
 from simulator.features.failures.jobs import JobFailures
 from simulator.features.failures.outages import NodeOutages
-from simulator.features.failures.servers import Reliability, Servers
+from simulator.features.failures.servers import Reliability, ServerStates
 from simulator.model.cluster import FloatArray
 
 
@@ -65,7 +65,7 @@ class Gangs(Feature):
         self._simulation, self._clock = simulation, simulation.clock
         self._type_of: Sequence[int] = cluster.node_type_of or ()
         count = cluster.num_nodes
-        self.servers = Servers(spec, count, simulation.streams.generator("servers"))
+        self.servers = ServerStates(spec, count, simulation.streams.generator("servers"))
         self._rng = simulation.streams.generator("failures of servers")
         rate = (1 + spec.bad_fraction * spec.bad_factor) / spec.time_to_failure_s
         self._nodes.failure_rate = [rate] * count
@@ -230,7 +230,7 @@ class Gangs(Feature):
 
     # -- jobs that come and go -----------------------------------------------------------------------
 
-    def on_start(self, execution: Execution, plan: Plan) -> None:
+    def on_start(self, execution: Execution, plan: DecisionPlan) -> None:
         """The job's standbys are taken when all that this decision starts has its nodes."""
         self.standbys[execution.job] = []
         self.selections += 1

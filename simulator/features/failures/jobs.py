@@ -7,7 +7,7 @@ from simpy.events import ProcessGenerator
 from simulator.core.clock import EventOrder
 from simulator.core.execution import Execution
 from simulator.core.feature import Feature
-from simulator.core.plan import Plan
+from simulator.core.plan import DecisionPlan
 from simulator.core.simulation import Simulation
 from simulator.errors import InputError
 from simulator.features.failures.guard import FaultGuard
@@ -57,7 +57,7 @@ class JobFailures(Feature):
         self.failures, self.own_failures = [0] * jobs, [0] * jobs
         self.attempt, self.abandoned = [0] * jobs, [0] * jobs
 
-    def on_start(self, execution: Execution, plan: Plan) -> None:
+    def on_start(self, execution: Execution, plan: DecisionPlan) -> None:
         """Draw when the job fails by itself."""
         if self.time_to_failure is not None:
             clock = self._simulation.clock

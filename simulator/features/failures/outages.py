@@ -21,7 +21,7 @@ from simulator.core.clock import EventOrder
 from simulator.core.controller import Controller
 from simulator.core.execution import Execution
 from simulator.core.feature import Feature
-from simulator.core.plan import Plan
+from simulator.core.plan import DecisionPlan
 from simulator.core.simulation import Simulation
 from simulator.errors import InputError
 from simulator.features.failures.guard import FaultGuard
@@ -298,7 +298,7 @@ class NodeOutages(Feature):
         for index in sorted(of_controller):
             call(controllers[index], of_controller[index])
 
-    def on_start(self, execution: Execution, plan: Plan) -> None:
+    def on_start(self, execution: Execution, plan: DecisionPlan) -> None:
         """The job heeds the notices that its nodes have had."""
         nodes = {share.node for share in execution.shares}
         for group, down_s, notice_s in self._warned:

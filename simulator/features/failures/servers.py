@@ -95,7 +95,7 @@ class Reliability(Config):
             )
 
 
-class Servers:
+class ServerStates:
     """The state of all servers.
 
     Attributes

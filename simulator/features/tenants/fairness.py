@@ -13,7 +13,7 @@ from simulator.model.fractional import demanded_gpus
 from simulator.statistics import jain
 
 
-class Shares(NamedTuple):
+class TenantShares(NamedTuple):
     """GPUs by tenant from each change point to the next.
 
     Attributes
@@ -41,7 +41,7 @@ def tenants_in(record: RunRecord) -> Tenants | None:
     return None if part is None else part.tenants
 
 
-def shares(record: RunRecord) -> Shares | None:
+def shares(record: RunRecord) -> TenantShares | None:
     """Shares over time; None where the schedule was not kept.
 
     An elastic job asks for the GPUs of the largest node.
@@ -64,7 +64,7 @@ def shares(record: RunRecord) -> Shares | None:
         if key not in known:
             known[key] = water_filling(row, tenants.weight, total)
         fair[i] = known[key]
-    return Shares(time_s, held, asked, fair)
+    return TenantShares(time_s, held, asked, fair)
 
 
 def _demand(record: RunRecord) -> FloatArray:
@@ -75,7 +75,7 @@ def _demand(record: RunRecord) -> FloatArray:
     return np.where(asked > 0, asked, float(record.cluster.max_gpus_per_node))
 
 
-def envy(tenants: Tenants, found: Shares) -> FloatArray:
+def envy(tenants: Tenants, found: TenantShares) -> FloatArray:
     """``(T,)`` GPU-hours that each tenant would rather have had."""
     rows = [envy_rate(h, a, tenants.weight) for h, a in zip(found.held, found.demand, strict=True)]
     return found.integral(np.array(rows))

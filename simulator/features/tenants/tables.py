@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from simulator.core.record import RunRecord
 from simulator.features.tenants.fairness import (
-    Shares,
+    TenantShares,
     envy,
     finish_time_fairness,
     shares,
@@ -46,7 +46,7 @@ class ByTenant:
         self._index[record.served()] = True
 
     @cached_property
-    def over_time(self) -> Shares | None:
+    def over_time(self) -> TenantShares | None:
         """GPUs of tenants over time; None without tenants of the scenario or without a schedule."""
         return shares(self.record)
 
@@ -141,7 +141,7 @@ TENANTS: Schema[ByTenant] = Schema(
     when="jobs name a virtual cluster or a user, or the scenario has `[tenants]`",
 )  # fmt: skip
 
-SHARES: Schema[Shares] = Schema(
+SHARES: Schema[TenantShares] = Schema(
     "shares",
     "an instant at which the share or the demand of a tenant changes",
     (Derived("time_s", "s", "the instant", "number"),),
@@ -153,7 +153,7 @@ SHARES: Schema[Shares] = Schema(
 )
 
 
-def shares_by_name(found: Shares, names: Sequence[str]) -> Iterator[ColumnData]:
+def shares_by_name(found: TenantShares, names: Sequence[str]) -> Iterator[ColumnData]:
     """Two columns a tenant: GPUs held, and GPUs asked for."""
     for t, name in enumerate(names):
         held, asked = SHARES.named_by_run

@@ -40,7 +40,7 @@ DEFAULT_HOST = "in-house"
 """Host whose bandwidth counts for GPU types without one of their own: PCIe, no NVLink."""
 
 
-class Training(NamedTuple):
+class StepParts(NamedTuple):
     """Parts of the step time of a network.
 
     Attributes
@@ -60,7 +60,7 @@ class Training(NamedTuple):
 
 
 @cache
-def trainings() -> dict[str, Training]:
+def trainings() -> dict[str, StepParts]:
     """The ten networks by name."""
     speeds = relative_speeds()
     gradients = read_table("network_gradients.csv").set_index("network")["parameters_mb"]
@@ -72,7 +72,7 @@ def trainings() -> dict[str, Training]:
             for gpu_type, by_gpus in own.items()
             if len(by_gpus) > 1
         }
-        found[name] = Training(
+        found[name] = StepParts(
             name,
             network.iteration_time_s,
             float(gradients[name]) / 1000,
