@@ -38,7 +38,7 @@ class Printed:
     row : the weakest row of its best reading.
     means : what the class says of this number, one sentence.
     because : why it has this class, one sentence; empty where there is nothing to add.
-    readings : all rows of the number, also those that contradict the text.
+    readings : all rows of the number, also those that contradict the text; at least one.
     """
 
     name: str
@@ -46,7 +46,23 @@ class Printed:
     row: Claim
     means: str
     because: str
-    readings: tuple[Claim, ...] = ()
+    readings: tuple[Claim, ...]
+
+    @property
+    def place(self) -> str:
+        """Where the paper says it: the place of its first row."""
+        return self.readings[0].place
+
+    @property
+    def says(self) -> str:
+        """What the paper says."""
+        return self.row.says or self.row.claim
+
+    @property
+    def reading(self) -> str:
+        """The words of the row that is shown."""
+        at = "" if self.row.place == self.place else f"{self.row.place}, "
+        return f"{at}{self.row.claim}"
 
 
 def printed_numbers(paper: Paper, claims: Iterable[Claim]) -> list[Printed]:

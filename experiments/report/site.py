@@ -50,7 +50,7 @@ COLUMNS = (
     "reason", "labels", "readings",
 )  # fmt: skip
 """Of claims.csv: ``number`` is the name in ``published.toml``, ``reading`` the claim of the row of readings.csv that is
-shown, ``readings`` how many rows the number has there."""
+shown, after its place where that is another, ``readings`` how many rows the number has there."""
 
 
 @dataclass(frozen=True)
@@ -116,8 +116,10 @@ class Page:
     def figure_of(self, claim: Claim) -> Figure | None:
         """The figure that shows a row: of the number in its place ("Section V, Figure 3"), or of its name."""
         by_name = {figure.name: figure for figure in self.figures}
-        for number, letter in re.findall(r"Figures? (\d+(?:\.\d+)?)\s*\(?([a-z]?)\b", claim.place):
-            stem = f"figure_{number.replace('.', '_')}"
+        for kind, number, letter in re.findall(
+            r"(Figure|Table)s? (\d+(?:\.\d+)?)\s*\(?([a-z]?)\b", claim.place
+        ):
+            stem = f"{kind.lower()}_{number.replace('.', '_')}"
             names = [f"{stem}{letter}", f"{stem}_{letter}", stem] if letter else [stem]
             for name in names:
                 for figure in self.figures:
@@ -180,7 +182,7 @@ def write_claims(out: Path, pages: Sequence[Page]) -> None:
     """Write claims.csv, one row a printed number, and readings.csv, all rows."""
     numbers = [
         (
-            page.paper.name, one.name, row.place, row.says or row.claim, row.claim, row.paper_value, row.unit, row.ours, row.ci_low,
+            page.paper.name, one.name, one.place, one.says, one.reading, row.paper_value, row.unit, row.ours, row.ci_low,
             row.ci_high, one.outcome, one.means, one.because, row.labels, len(one.readings),
         )
         for page in pages for one in page.numbers for row in [one.row]

@@ -67,6 +67,7 @@ def recount(
         giving = [_weakest(r)["shared"] for r in found if _weakest(r)["verdict"] == "reproduced"]
         wanted.update([(key[0], of[key].statement, told) for told in dict.fromkeys(giving) if told])
     first = [key for key, _ in sorted(wanted.items(), key=lambda item: -item[1])]
+    first_place = {(r["paper"], r["published"]): r["place"] for r in reversed(rows)}
     counted = {}
     for key, found in readings.items():
         number = of[key]
@@ -78,7 +79,8 @@ def recount(
             return ORDER.index(row["verdict"]), -place, -_off(row, of[key])
 
         best = max((_weakest(reading, number) for reading in found), key=quality)
-        counted[key] = _class(every[key], found, number), best["claim"]
+        at = "" if best["place"] == first_place[key] else f"{best['place']}, "
+        counted[key] = _class(every[key], found, number), at + best["claim"]
     return counted
 
 

@@ -43,7 +43,7 @@ def test_what_is_drawn_again_is_what_was_drawn(site, tmp_path, monkeypatch, caps
     before = page_of(site)
     for source, out in ((site, tmp_path / "one"), (tmp_path / "one", tmp_path / "two")):
         assert redraw([], scale="quick", kept=source, out=out) == 0
-        assert "fake: 1 figures, 4 rows drawn again" in capsys.readouterr().out
+        assert "fake: 1 figures, 5 rows drawn again" in capsys.readouterr().out
         page = page_of(out)
         for name in ("texts", "problems", "runs", "code"):
             assert getattr(page, name) == getattr(before, name)
@@ -70,7 +70,7 @@ def test_what_is_not_kept_is_one_line_and_the_rest_is_drawn(copy, tmp_path, caps
         f"  fake: {told}"
     ]
     page = page_of(out)
-    assert (len(page.figures), len(page.claims), len(page.texts)) == (0, 4, 2)
+    assert (len(page.figures), len(page.claims), len(page.texts)) == (0, 5, 2)
     assert list(page.problems) == [f"fake: {told}"]
     assert told.replace("'", "&#39;") in (out / "fake.html").read_text()
 

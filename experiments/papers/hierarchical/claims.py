@@ -214,6 +214,7 @@ def over_central(results: Results) -> Iterator[Claim]:
             _over(wide["hierarchical"] / wide["central"]),
             "%",
             "the paper's objective could not be solved centrally with the literal model",
+            figure="figure_3",
         )
 
 
@@ -310,7 +311,7 @@ def variables_of_27_jobs(results: Results) -> Iterator[Claim]:
             "paper's 5,000 variables imply; no interval: a count"
         )
         text = f"variables of {name} model with {said}"
-        yield PAGE.new("Section V-B", text, float(built["columns"]), "", why)
+        yield PAGE.new("Section V-B", text, float(built["columns"]), "", why, figure="figure_2")
 
 
 @PAGE.rows
