@@ -77,7 +77,8 @@ def taken_out(name: str, root: Path = ROOT) -> dict[str, list[str]]:
 def copy_without(name: str, to: Path, root: Path = ROOT) -> Path:
     """Copy all but a family; returns the list of what went, which `benchmarks.left_out` reads.
 
-    In pyproject.toml the modules and files that went are taken out of the lists that name them.
+    In pyproject.toml the modules and files that went are taken out of the lists that name them, and the pages of docs/ that
+    are made from the code (`make pages`) are made anew.
     """
     gone = taken_out(name, root)
     for file in sorted({*files(root)} - {*gone["files"]}):
@@ -90,19 +91,29 @@ def copy_without(name: str, to: Path, root: Path = ROOT) -> Path:
     if (root / ".mypy_cache").is_dir():
         shutil.copytree(root / ".mypy_cache", to / ".mypy_cache")
     subprocess.run(("git", "init", "-q"), cwd=to, check=True)
+    for page, target in re.findall(r"-m (\S+) >(docs/\S+)", (to / "Makefile").read_text("utf-8")):
+        made = subprocess.run(
+            (sys.executable, "-m", page), cwd=to, env=of_copy(to), capture_output=True, check=True
+        )
+        (to / target).write_bytes(made.stdout)
     told = to / "build" / "left_out.json"
     told.parent.mkdir(exist_ok=True)
     told.write_text(json.dumps(gone, indent=1), "utf-8")
     return told
 
 
+def of_copy(copy: Path) -> dict[str, str]:
+    """Environment in which Python finds the packages of a copy."""
+    return {**os.environ, "PYTHONPATH": str(copy)}
+
+
 def passes(copy: Path, *words: str, told: Path) -> bool:
     """Whether a command of this environment succeeds on the copy."""
     program, *arguments = words
     command = [str(Path(sys.executable).parent / program), *arguments]
-    where = {"PYTHONPATH": str(copy), "SCHEDLAB_LEFT_OUT": str(told)}
+    where = of_copy(copy) | {"SCHEDLAB_LEFT_OUT": str(told)}
     print(f"$ {' '.join(words)}", flush=True)
-    return subprocess.run(command, cwd=copy, env=os.environ | where, check=False).returncode == 0
+    return subprocess.run(command, cwd=copy, env=where, check=False).returncode == 0
 
 
 def check(name: str, copy: Path, tests: Sequence[str], root: Path = ROOT) -> bool:

@@ -12,7 +12,6 @@ from experiments.replay import Recording, events_of
 from policies import make_policy, policy_names
 from simulator import Cluster, DecisionPoints, FixedDuration, NodeType, Workload, simulate
 from simulator.statistics import Streams
-from simulator.workloads.kinds import KINDS
 from simulator.workloads.networks import cluster as servers_of
 from simulator.workloads.networks import with_sensitivity
 from simulator.workloads.registry import kinds
@@ -74,7 +73,9 @@ def synergy(num_servers: int) -> dict[str, Any]:
     )
 
 
-FILMS: dict[str, Callable[[], dict[str, Any]]] = {"packing": packing}
-"""By name. Where Synergy is there, two more: ten jobs on one server, and forty on four."""
-if "synergy" in KINDS:
-    FILMS |= {"one": partial(synergy, 1), "four": partial(synergy, 4)}
+FILMS: dict[str, Callable[[], dict[str, Any]]] = {
+    "packing": packing,
+    "one": partial(synergy, 1),
+    "four": partial(synergy, 4),
+}
+"""By name; the last two have ten jobs on one server, and forty on four."""

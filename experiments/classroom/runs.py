@@ -17,6 +17,7 @@ from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
 from simulator.model.cluster import FloatArray
 from simulator.statistics import Streams
 from simulator.theory import response_run_length
+from simulator.workloads.kinds import KINDS
 
 if TYPE_CHECKING:
     from simulator import Result
@@ -52,7 +53,7 @@ DECISION_S = 40.0
 GAP_S = 4500.0
 """The hierarchical paper: 20 controllers ask together twice in 450 s."""
 
-FILMS = ("packing", "one", "four")
+FILMS = ("packing", *(("one", "four") if "synergy" in KINDS else ()))
 JOBS = {"quick": 3000, "paper": 20_000}
 """Jobs of a run at least."""
 

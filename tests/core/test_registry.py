@@ -93,9 +93,6 @@ def test_options_of_wrappers_and_the_names_of_papers():
 @pytest.mark.parametrize(
     ("name", "line"),
     [
-        ("srtf+tun", "unknown mechanism 'tun'; did you mean 'tune'?"),
-        ("srt+tune", "unknown ordering 'srt'; did you mean 'srtf'?"),
-        ("greedy@tun", "unknown policy 'greedy@tun'; did you mean 'greedy@tune'?"),
         ("fifo@tune@tune", "policy 'fifo@tune@tune': @tune stands there twice, expected it once"),
         (
             "randomized-greedy",

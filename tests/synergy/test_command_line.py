@@ -6,6 +6,7 @@ import pytest
 
 from experiments.scenario.build import build
 from experiments.scenario.schema import read_scenario
+from policies import make_policy
 from policies.synergy import ORDERINGS
 from simulator import InputError, Sensitivity
 from simulator.workloads.networks import WholeIterations
@@ -184,3 +185,17 @@ def test_keys_of_the_command_line_give_the_released_simulator(tmp_path, mechanis
     words = [*SERVERS, "--policy", f"fifo+{mechanism}"]
     words += [word for key in keys for word in ("--set", key)]
     assert summary(tmp_path / "out", jobs, *words)["makespan_s"] == 300 * rounds
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("srtf+tun", "unknown mechanism 'tun'; did you mean 'tune'?"),
+        ("srt+tune", "unknown ordering 'srt'; did you mean 'srtf'?"),
+        ("greedy@tun", "unknown policy 'greedy@tun'; did you mean 'greedy@tune'?"),
+    ],
+)
+def test_unknown_parts(name, line):
+    with pytest.raises(InputError) as caught:
+        make_policy(name)
+    assert str(caught.value).startswith(line)
