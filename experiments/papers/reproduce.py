@@ -279,7 +279,8 @@ def _report(out: Path, scale: str, problems: Sequence[str]) -> None:
     counts = Counter(one.outcome for page in pages for one in page.numbers)
     counted = ", ".join(f"{count} {name}" for name, count in counts.most_common())
     for page in pages:
-        print(*_came_out(page), sep="\n")
+        for line in _came_out(page):
+            print(line)
     for problem in problems:
         print(f"  {problem}")
     rows = sum(len(page.claims) for page in pages)

@@ -20,7 +20,12 @@ UNKNOWN = "the cause is not known"
 
 
 def meaning(
-    number: Number, outcome: str, row: Claim, readings: int, between: tuple[float, float]
+    number: Number,
+    outcome: str,
+    row: Claim,
+    readings: int,
+    between: tuple[float, float],
+    parts: int = 1,
 ) -> str:
     """Class of a number, as a sentence.
 
@@ -29,6 +34,7 @@ def meaning(
     row : the one that is shown.
     readings : how many there are.
     between : least and largest end of the intervals of all of them.
+    parts : of the statement; ``row`` is the weakest of them.
     """
     if outcome == "not comparable":
         return "It cannot be compared."
@@ -36,10 +42,17 @@ def meaning(
         low, high = (f"{end:.4g}" for end in between)
         return f"Our readings reach from {low} to {high}{_unit(number)}, over the printed value."
     what = "number" if row.ci_low is None else "interval"
+    if number.kind == "theorem" and row.verdict != "inconclusive":
+        contains = "contains" if outcome == "reproduced" else "does not contain"
+        return f"Our {what} {contains} the proven value."
     if outcome == "reproduced":
+        if parts > 1:
+            return f"The {what}s of all {parts} parts are {_wanted(number)}."
         shown = f"Our {what}" if readings == 1 else f"The {what} shown"
         return f"{shown} is {_wanted(number)}."
     ours = f"Our {what}" if readings == 1 else f"The {what} of the nearest of {readings} readings"
+    if parts > 1:
+        ours += f", in the weakest of {parts} parts,"
     if row.verdict == "inconclusive":
         return f"{ours} does not tell whether ours is {_wanted(number)}."
     part = "the printed value" if number.no_effect is None else "the printed effect"
@@ -92,8 +105,6 @@ def _wanted(number: Number) -> str:
     """Printed number or range that ours is held against: "within 44.0 to 53.3 s"."""
     low, high = number.accepted
     unit = _unit(number)
-    if number.kind == "theorem":
-        return "the proven value, as far as it can tell"
     if number.kind == "at most":
         return f"at most {number.high:g}{unit}"
     if number.kind in ("at least", "ordering"):

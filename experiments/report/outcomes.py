@@ -117,10 +117,11 @@ def _excluding(
 
 @dataclass(frozen=True)
 class _Reading:
-    """Rows of a number that count together: the weakest of them, and its distance from the number."""
+    """Rows of a number that count together: the weakest of them, its distance from the number, how many there are."""
 
     weakest: Claim
     distance: float
+    parts: int
 
     @property
     def gives(self) -> bool:
@@ -144,7 +145,7 @@ def _readings(number: Number, rows: Sequence[Claim]) -> list[_Reading]:
         for of in found.values()
         if len(of) == most
     ]
-    return [_Reading(row, number.distance(row.ours)) for row in weakest]
+    return [_Reading(row, number.distance(row.ours), most) for row in weakest]
 
 
 def _rank(row: Claim) -> int:
@@ -173,9 +174,10 @@ def _came_of(
         place = order.get((number.statement, one.weakest.shared), len(order)) if one.gives else 0
         return _rank(one.weakest), -place, -one.distance
 
-    row, between = max(readings, key=quality).weakest, _ends(_allowed(rows))
+    best = max(readings, key=quality)
+    row, between = best.weakest, _ends(_allowed(rows))
     outcome = _outcome(number, [one.weakest for one in readings], row, between)
-    means = meaning(number, outcome, row, len(readings), between)
+    means = meaning(number, outcome, row, len(readings), between, best.parts)
     because = reason(number, outcome, row, len(readings), sum(one.gives for one in readings))
     return Printed(name, outcome, row, means, because, tuple(rows))
 

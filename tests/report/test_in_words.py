@@ -40,7 +40,8 @@ def row(verdict="not reproduced", **fields):
         (SAVED | {"kind": "range", "value": (45, 80)}, row("reproduced"), "reproduced", 1,
          "Our interval is within the printed range, 45 to 80 %."),
         (HOURS | {"kind": "theorem", "value": 1}, row("reproduced"), "reproduced", 1,
-         "Our interval is the proven value, as far as it can tell."),
+         "Our interval contains the proven value."),
+        (HOURS | {"kind": "theorem", "value": 1}, row(), "open", 1, "Our interval does not contain the proven value."),
         (HOURS | {"kind": "at most", "value": 9, "unit": "x"}, row(), "open", 1,
          "Our interval is not at most 9, and not between half and twice the printed value."),
         (HOURS | {"kind": "ordering", "value": 0}, row(), "open", 2,
@@ -58,6 +59,20 @@ def row(verdict="not reproduced", **fields):
 )  # fmt: skip
 def test_the_class_of_a_number_in_one_sentence(number, of, outcome, readings, told):
     assert meaning(Number(**number), outcome, of, readings, (1.5, 30)) == told
+
+
+def test_the_class_of_a_statement_of_several_parts():
+    number, range_h = (
+        Number(**HOURS | {"kind": "range", "value": (10, 20)}),
+        "within the printed range, 10 to 20 h",
+    )
+    assert (
+        meaning(number, "reproduced", row("reproduced"), 2, (1, 2), 3)
+        == f"The intervals of all 3 parts are {range_h}."
+    )
+    assert meaning(number, "open", row(), 1, (1, 2), 3) == (
+        f"Our interval, in the weakest of 3 parts, is not {range_h}, and not between half and twice the printed value."
+    )
 
 
 @pytest.mark.parametrize(
