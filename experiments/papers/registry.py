@@ -40,8 +40,7 @@ def papers() -> list[Paper]:
     """Entry of the report for each that is there; imports none of them. A broken one of a package is left out."""
     ours = [read_paper(folder, module) for module in MODULES if (folder := _folder(module))]
     theirs = [page for entry in installed(GROUP) if isinstance(page := _page_of(entry), Paper)]
-    known = {paper.name for paper in ours}
-    return [*ours, *(page for page in theirs if page.name not in known)]
+    return [*ours, *theirs]
 
 
 def chosen_papers(names: Sequence[str]) -> list[Paper]:
@@ -62,7 +61,7 @@ def chosen_papers(names: Sequence[str]) -> list[Paper]:
             raise InputError(f"page {name!r} of a package: {broken[name]}")
         if name not in known:
             raise InputError(
-                f"paper: got {name!r}, expected {ALL} or of {', '.join(known) or 'none'}"
+                f"paper: got {name!r}, expected {ALL}, or one or more of {', '.join(known) or 'none'}"
             )
     if names:
         return [paper for paper in there if paper.name in names]
@@ -86,13 +85,10 @@ def load(paper: Paper) -> Experiment:
         raise InputError(
             f"page {paper.name!r} of a package: {paper.module} cannot be imported ({type(error).__name__}: {why})"
         ) from error
-    found: Experiment = getattr(module, "PAGE", module)
+    if not hasattr(module, "PAGE"):
+        raise InputError(f"page {paper.name!r} of a package: {paper.module} has no PAGE")
+    found: Experiment = module.PAGE
     return found
-
-
-def available() -> list[str]:
-    """The names of the papers and studies that are there."""
-    return [paper.name for paper in papers()]
 
 
 def _folder(module: str) -> Path | None:
@@ -104,14 +100,16 @@ def _page_of(entry: EntryPoint) -> Paper | str:
     """The page of a package's entry point, or why it cannot be read."""
     try:
         folder = _folder(entry.value)
-    except (ImportError, ValueError) as error:
-        return f"{entry.value} cannot be imported ({error})"
+    except Exception as error:  # the package above it is imported, and may raise anything
+        return f"{entry.value} cannot be imported ({type(error).__name__}: {error})"
     if folder is None:
         return f"there is no package {entry.value}"
+    if any(module.rpartition(".")[2] == entry.name for module in MODULES):
+        return "schedlab has a page of this name, expected another"
     if entry.name != folder.name:
         return f"its folder is {folder.name!r}, expected the name of the page"
     try:
         return read_paper(folder, entry.value)
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         why = str(error).partition("\n")[0]
         return f"{folder / FILE} cannot be read ({type(error).__name__}: {why}), expected a table [paper]"

@@ -7,11 +7,15 @@ import sys
 import pandas as pd
 import pytest
 
-from experiments.papers.registry import available, chosen_papers, load
+from experiments.papers.registry import chosen_papers, load, papers
 from simulator.errors import InputError
 from tests.command import ROOT
 
 PAGE = (ROOT / "docs" / "extending.md").read_text("utf-8")
+
+
+def names():
+    return [paper.name for paper in papers()]
 
 
 def block(sign, language):
@@ -21,8 +25,11 @@ def block(sign, language):
     return found
 
 
-def install(folder, name="mm1", module="mm1", numbers=None, code=None):
-    """The documented package, laid out as an installer leaves it."""
+def install(folder, name="mm1", module="mm1", numbers=None, code=None, above=None):
+    """The documented package, laid out as an installer leaves it; ``above``: the code of a package that it is said to be in."""
+    if above is not None:
+        (folder / "above").mkdir()
+        (folder / "above" / "__init__.py").write_text(above)
     package = folder / "mm1"
     package.mkdir()
     (package / "__init__.py").write_text(code or block("def one_run", "py"))
@@ -60,10 +67,10 @@ def test_the_page_that_is_shown(tmp_path):
 
 
 def test_it_is_listed_and_not_among_the_five(tmp_path, monkeypatch):
-    before = available()
+    before = names()
     install(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    assert available() == [*before, "mm1"]
+    assert names() == [*before, "mm1"]
     assert "mm1" not in [paper.name for paper in chosen_papers([])]
     (page,) = chosen_papers(["mm1"])
     assert page.title == "The queue M/M/1"
@@ -75,29 +82,54 @@ def test_it_is_listed_and_not_among_the_five(tmp_path, monkeypatch):
     [
         ({"module": "nothing_there"}, "there is no package nothing_there"),
         ({"name": "other"}, "its folder is 'mm1', expected the name of the page"),
+        ({"name": "rental", "module": "mm1"}, "schedlab has a page of this name, expected another"),
+        (
+            {"module": "above.mm1", "above": "1 / 0"},
+            "above.mm1 cannot be imported (ZeroDivisionError: division by zero)",
+        ),
+        ({"module": "above.mm1", "above": "1 +"}, "above.mm1 cannot be imported (SyntaxError: "),
+        ({"numbers": 'paper = "x"'}, "published.toml cannot be read (TypeError: "),
         ({"numbers": "title = 1"}, "published.toml cannot be read (KeyError: 'paper')"),
         ({"numbers": "title ="}, "published.toml cannot be read (TOMLDecodeError: "),
     ],
-    ids=["no package", "another name", "no paper", "no TOML"],
+    ids=[
+        "no package",
+        "another name",
+        "a name of ours",
+        "a package that raises",
+        "no Python",
+        "no table",
+        "no paper",
+        "no TOML",
+    ],
 )
 def test_a_broken_page_stands_in_nobodys_way(changes, told, tmp_path, monkeypatch):
-    before = available()
+    before = names()
     install(tmp_path, **changes)
     monkeypatch.syspath_prepend(tmp_path)
-    assert available() == before
+    assert names() == before
     name = changes.get("name", "mm1")
+    if name in before:
+        assert [paper.module for paper in chosen_papers([name])] == ["experiments.papers.rental"]
+        return
     with pytest.raises(InputError, match=re.escape(told)) as error:
         chosen_papers([name])
     assert str(error.value).startswith(f"page {name!r} of a package: ")
 
 
-def test_code_that_cannot_be_imported_is_one_line(tmp_path, monkeypatch):
-    install(tmp_path, code="import nothing_there\n")
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("import nothing_there\n", "cannot be imported (ModuleNotFoundError: No module named 'nothing_there')"),
+        ("page = 1\n", "has no PAGE"),
+    ],
+    ids=["broken", "no page"],
+)  # fmt: skip
+def test_code_that_cannot_be_used_is_one_line(code, told, tmp_path, monkeypatch):
+    install(tmp_path, code=code)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "mm1", raising=False)
     (page,) = chosen_papers(["mm1"])
     with pytest.raises(InputError) as error:
         load(page)
-    assert str(error.value) == (
-        "page 'mm1' of a package: mm1 cannot be imported (ModuleNotFoundError: No module named 'nothing_there')"
-    )
+    assert str(error.value) == f"page 'mm1' of a package: mm1 {told}"

@@ -14,7 +14,7 @@ import pytest
 from browser import Browser
 
 from experiments.papers import registry
-from experiments.papers.registry import available, papers
+from experiments.papers.registry import papers
 from experiments.papers.reproduce import _Drawing, _in_order, reproduce
 from experiments.report.contents import Claim, Paper, Text
 from experiments.report.site import (
@@ -257,13 +257,13 @@ def test_failed_runs_and_drawings_are_told_and_keep_the_rest(only_fake, tmp_path
 @pytest.mark.parametrize(
     ("papers", "scale", "told"),
     [
-        (["fakes"], "quick", "paper: got 'fakes', expected all or of fake"),
-        (["absent"], "quick", "paper: got 'absent', expected all or of fake"),
+        (["fakes"], "quick", "paper: got 'fakes', expected all, or one or more of fake"),
+        (["absent"], "quick", "paper: got 'absent', expected all, or one or more of fake"),
         ([], "large", "--scale: got 'large', expected one of quick, paper"),
     ],
 )
 def test_mistakes_are_one_line(only_fake, tmp_path, papers, scale, told):
-    assert available() == ["fake"]
+    assert [paper.name for paper in registry.papers()] == ["fake"]
     with pytest.raises(InputError, match=told):
         reproduce(papers, scale=scale, out=tmp_path / "none")
     assert not (tmp_path / "none").exists()
