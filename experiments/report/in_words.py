@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 
 from experiments.report.contents import Claim
 from experiments.report.published import Number
-from experiments.report.verdict import AT_THE_LIMIT, NONE, WIDE, accepted, partial
+from experiments.report.verdict import AT_THE_LIMIT, NONE, WIDE, partial
 
 SOURCES = {
     "authors": "the authors' own program, draw or data",
@@ -40,7 +41,7 @@ def meaning(
         return "It cannot be compared."
     if outcome == "undetermined":
         low, high = (f"{end:.4g}" for end in between)
-        return f"Our readings reach from {low} to {high}{_unit(number)}, over the printed value."
+        return f"Our readings reach from {low} to {high}{_unit(number)}; the printed value lies between."
     what = "number" if row.ci_low is None else "interval"
     if number.kind == "theorem" and row.verdict != "inconclusive":
         contains = "contains" if outcome == "reproduced" else "does not contain"
@@ -50,18 +51,36 @@ def meaning(
             return f"The {what}s of all {parts} parts are {_wanted(number)}."
         shown = f"Our {what}" if readings == 1 else f"The {what} shown"
         return f"{shown} is {_wanted(number)}."
-    ours = f"Our {what}" if readings == 1 else f"The {what} of the nearest of {readings} readings"
+    ours = f"Our {what}" if readings == 1 else f"The {what} of the best of {readings} readings"
     if parts > 1:
         ours += f", in the weakest of {parts} parts,"
+    wanted, part = _wanted(number), _part(number)
+    if row.verdict == "inconclusive" and _meets(row, number.accepted):
+        return f"{ours} does not tell whether ours is {wanted}."
     if row.verdict == "inconclusive":
-        return f"{ours} does not tell whether ours is {_wanted(number)}."
-    part = "the printed value" if number.no_effect is None else "the printed effect"
-    part = f"between half and twice {part}"
+        return f"{ours} is not {wanted}, and does not tell whether ours is {part}."
     if row.verdict == "partly":
-        return f"{ours} is not {_wanted(number)}, but {part}."
-    rule = number.rule
-    beside = "" if partial(rule) == accepted(rule) else f", and not {part}"
-    return f"{ours} is not {_wanted(number)}{beside}."
+        return f"{ours} is not {wanted}, but {part}."
+    if partial(number.rule) == number.accepted:
+        return f"{ours} is not {wanted}."
+    return f"{ours} is neither {wanted}, nor {part}."
+
+
+def _meets(row: Claim, accepted: tuple[float, float]) -> bool:
+    """Whether ours, or its interval, has a value in a range."""
+    low, high = (row.ours if end is None else end for end in (row.ci_low, row.ci_high))
+    return low is None or high is None or (low <= accepted[1] and accepted[0] <= high)
+
+
+def _part(number: Number) -> str:
+    """Range that counts as a part of the number: "within 10 to 40 h, a part of it"."""
+    low, high = partial(number.rule)
+    unit = _unit(number)
+    if math.isinf(low):
+        return f"at most {high:.4g}{unit}, which counts as a part of it"
+    if math.isinf(high):
+        return f"at least {low:.4g}{unit}, which counts as a part of it"
+    return f"within {low:.4g} to {high:.4g}{unit}, which counts as a part of it"
 
 
 def reason(number: Number, outcome: str, row: Claim, readings: int, giving: int) -> str:
@@ -82,7 +101,7 @@ def _given_by(row: Claim, readings: int, giving: int) -> str:
     of = f"{giving} of {readings} readings {'gives' if giving == 1 else 'give'} it"
     if giving == readings:
         of = "both readings give it" if readings == 2 else f"all {readings} readings give it"
-    return sentence(f"{of}, the one shown with {source}" if source else of)
+    return sentence(f"{of}; the one shown rests on {source}" if source else of)
 
 
 def needed(row: Claim, statement: str) -> str:

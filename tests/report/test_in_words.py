@@ -43,17 +43,24 @@ def row(verdict="not reproduced", **fields):
          "Our interval contains the proven value."),
         (HOURS | {"kind": "theorem", "value": 1}, row(), "open", 1, "Our interval does not contain the proven value."),
         (HOURS | {"kind": "at most", "value": 9, "unit": "x"}, row(), "open", 1,
-         "Our interval is not at most 9, and not between half and twice the printed value."),
+         "Our interval is neither at most 9, nor at most 18, which counts as a part of it."),
         (HOURS | {"kind": "ordering", "value": 0}, row(), "open", 2,
-         "The interval of the nearest of 2 readings is not at least 0 h."),
+         "The interval of the best of 2 readings is not at least 0 h."),
         (SAVED | {"kind": "value", "value": -3}, row("partly"), "open", 1,
-         "Our interval is not within -3.6 to -2.4 %, the margin around the printed value, but between half and twice "
-         "the printed effect."),
+         "Our interval is not within -3.6 to -2.4 %, the margin around the printed value, but within -6 to -1.5 %, which "
+         "counts as a part of it."),
         (SAVED | {"kind": "equal", "value": 1, "no_effect": None, "margin": 0.05}, row(), "excluded", 1,
          "Our interval is not within 0.95 to 1.05 %, the margin around the printed value."),
         (HOURS | {"kind": "at least", "value": 6}, row("inconclusive"), "open", 4,
-         "The interval of the nearest of 4 readings does not tell whether ours is at least 6 h."),
-        (HOURS | {"value": 20}, row(), "undetermined", 2, "Our readings reach from 1.5 to 30 h, over the printed value."),
+         "The interval of the best of 4 readings does not tell whether ours is at least 6 h."),
+        (HOURS | {"kind": "at least", "value": 7}, row("inconclusive"), "open", 1,
+         "Our interval is not at least 7 h, and does not tell whether ours is at least 3.5 h, which counts as a part of it."),
+        (HOURS | {"kind": "at least", "value": 9}, row("inconclusive", ci_low=None, ci_high=None), "open", 1,
+         "Our number is not at least 9 h, and does not tell whether ours is at least 4.5 h, which counts as a part of it."),
+        (SAVED | {"kind": "value", "value": 96, "saving": True}, row(ci_low=79.0, ours=80.0, ci_high=81.0), "open", 1,
+         "Our interval is neither within 95.2 to 96.8 %, the margin around the printed value, nor within 92 to 98 %, which "
+         "counts as a part of it."),
+        (HOURS | {"value": 20}, row(), "undetermined", 2, "Our readings reach from 1.5 to 30 h; the printed value lies between."),
         (HOURS | {"value": 20}, row("not comparable"), "not comparable", 1, "It cannot be compared."),
     ],
 )  # fmt: skip
@@ -71,7 +78,8 @@ def test_the_class_of_a_statement_of_several_parts():
         == f"The intervals of all 3 parts are {range_h}."
     )
     assert meaning(number, "open", row(), 1, (1, 2), 3) == (
-        f"Our interval, in the weakest of 3 parts, is not {range_h}, and not between half and twice the printed value."
+        f"Our interval, in the weakest of 3 parts, is neither {range_h}, nor within 5 to 40 h, which "
+        "counts as a part of it."
     )
 
 
@@ -84,7 +92,7 @@ def test_the_class_of_a_statement_of_several_parts():
         ({}, row("reproduced"), "reproduced", (2, 2), "Both readings give it."),
         ({}, row("reproduced"), "reproduced", (3, 3), "All 3 readings give it."),
         ({}, row("reproduced", labels=("variant",)), "reproduced", (3, 1),
-         "1 of 3 readings gives it, the one shown with a reading beside the printed one."),
+         "1 of 3 readings gives it; the one shown rests on a reading beside the printed one."),
         ({}, row("reproduced"), "reproduced", (3, 2), "2 of 3 readings give it."),
         ({"unprinted": "the load"}, row(), "undetermined", (2, 0), "The paper does not print the load."),
         ({"excluded": "the table contradicts the text"}, row(), "excluded", (1, 0),
