@@ -22,6 +22,7 @@ ROOT = Path(os.environ["SCHEDLAB_LEFT_OUT"]).parents[1]
 GONE: dict[str, list[str]] = json.loads(Path(os.environ["SCHEDLAB_LEFT_OUT"]).read_text("utf-8"))
 MODULES = frozenset(GONE["modules"])
 NAMES = frozenset(GONE["names"])
+PARAMETERS = frozenset(GONE["parameters"])
 FILES = tuple(file for file in GONE["files"] if not file.endswith(".py"))
 _PARTS = re.compile(r"[+@]?[\w.-]+")
 
@@ -122,7 +123,7 @@ def missing_name(path: Path, name: str) -> str:
 def in_value(value: Any) -> str:
     """The family's name in a parameter of a test, else nothing."""
     if isinstance(value, str | Path):
-        return named(str(value))
+        return str(value) if str(value) in PARAMETERS else named(str(value))
     if isinstance(value, list | tuple | dict | set):
         inner = (*value, *value.values()) if isinstance(value, dict) else value
         return next((found for each in inner if (found := in_value(each))), "")

@@ -56,22 +56,38 @@ def module_of(file: str) -> str:
     return file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
+def _registered(code: Iterable[str], root: Path) -> set[str]:
+    """Names of the policies and the kinds of workload of some files."""
+    texts = ((root / file).read_text("utf-8") for file in code if not file.startswith("tests/"))
+    return {first or second for text in texts for first, second in _NAMED.findall(text)}
+
+
 def taken_out(name: str, root: Path = ROOT) -> dict[str, list[str]]:
-    """The parts of a family: its files, its modules, and the names of its policies and kinds of workload."""
+    """The parts of a family: its files and modules, names of its policies and kinds of workload, and parameters of tests.
+
+    These parameters are its examples and its page, and the pages whose runs name its policies.
+    """
     gone = files_of(families(root)[name], root)
     code = sorted(file for file in gone if file.endswith(".py"))
-    names = [
-        first or second
-        for file in code
-        if not file.startswith("tests/")
-        for first, second in _NAMED.findall((root / file).read_text("utf-8"))
-    ]
+    names = _registered(code, root)
+    pages = {
+        path.parent.name
+        for path in root.glob("experiments/*/*/*.*")
+        if path.suffix in (".py", ".toml")
+        and any(
+            (f'"{each}' if each[0] not in "+@" else each) in path.read_text("utf-8")
+            for each in names
+        )
+        and (path.parent / "published.toml").exists()
+    }
+    pages |= {file.split("/")[2] for file in gone if file.endswith("/published.toml")}
+    examples = {Path(file).stem for file in gone if file.startswith("examples/")}
     return {
         "files": sorted(gone),
         "modules": [module_of(file) for file in code],
-        "names": [*names, *(f for f in [name] if (root / f"experiments/papers/{name}").exists()
-                            or (root / f"experiments/studies/{name}").exists())],
-    }  # fmt: skip
+        "names": sorted(names),
+        "parameters": sorted(pages | examples),
+    }
 
 
 def copy_without(name: str, to: Path, root: Path = ROOT) -> Path:

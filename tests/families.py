@@ -3,6 +3,7 @@
 import functools
 import importlib
 import re
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -31,10 +32,15 @@ def absent_parts() -> list[str]:
     return [part for parts in families().values() for part in parts if not any(ROOT.glob(part))]
 
 
+def is_absent(path: str | Path) -> bool:
+    """Whether a file or folder belongs to a family that was taken out."""
+    inside = Path(path).resolve().relative_to(ROOT)
+    return any(each.match(part) for part in absent_parts() for each in (inside, *inside.parents))
+
+
 def module(name: str) -> ModuleType | Absent:
     """A module of a family; where the family was taken out, one that skips the test which uses it."""
-    path = name.replace(".", "/")
-    if any(f"{path}/".startswith(f"{part.removesuffix('.py')}/") for part in absent_parts()):
+    if is_absent(ROOT / name.replace(".", "/")) or is_absent(ROOT / f"{name.replace('.', '/')}.py"):
         return Absent(name)
     return importlib.import_module(name)
 
