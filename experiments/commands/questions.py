@@ -109,9 +109,9 @@ def size(
     carried = None if validation is None else read_carried(validation)
     today_s = [] if carried is None else [*carried.settings]
     wanted, given = Target.parse(target), [*today_s, *(settings or [])]
-    if carried is not None and (vary == "policy" or "wait" not in wanted.metric):
+    if carried is not None and (vary in ("policy", "price") or "wait" not in wanted.metric):
         raise InputError(
-            "--validation: is of waits, expected a --target on a wait, and a number that is varied"
+            "--validation: is of waits, expected a --target on a wait and --vary nodes, gpus or speed"
         )
 
     def asked(name: str | None, *varied: str) -> Scenario:
@@ -143,13 +143,11 @@ def size(
 
         if carried is not None:
             carried.expect_log(asked(policies[0], f"{key}=1"))
-            if not math.isinf(carried.factor):
-                ends = (best(wanted.times(1 / carried.factor)), best(wanted.times(carried.factor)))
-                found = best(wanted)
-                known_today = today if vary == "nodes" else None
-                beside.extend(of_size(found, *ends, carried, known_today))
-                return found
-            beside.append(carried.line())
+            by = () if math.isinf(carried.factor) else (1 / carried.factor, carried.factor)
+            ends = [best(wanted.times(factor)) for factor in by]
+            found = best(wanted)
+            beside.extend(of_size(found, ends, carried, today))
+            return found
         return best(wanted)
 
     def write(found: Size, folder: Path) -> str:

@@ -152,9 +152,12 @@ def _who(found: Agreement) -> str:
 
 
 def factor_of(ratio: Estimate) -> float:
-    """The factor within which waits are known: of the ratio and the ends of its interval, that farthest from 1."""
-    ends = [x for x in (ratio.mean, ratio.lower, ratio.upper) if 0 <= x < math.inf]
-    return max((math.inf if x == 0 else max(x, 1 / x) for x in ends), default=math.inf)
+    """The factor within which waits are known: of the ratio and the ends of its interval, that farthest from 1.
+
+    Infinite where an end is 0 or not known.
+    """
+    ends = (ratio.mean, ratio.lower, ratio.upper)
+    return max(max(x, 1 / x) for x in ends) if all(0 < x < math.inf for x in ends) else math.inf
 
 
 def _is_near(ratio: float) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from experiments.comparison.estimating import by_setting, chosen
 from experiments.comparison.metrics import metric_of
 from experiments.config import Config, validated
-from experiments.validation.writing import FORMAT
+from experiments.validation.writing import FORMAT, jobs_file, log_hash
 from simulator.errors import InputError
+from simulator.files.inputs import MOST_CONFIG_BYTES, read_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from experiments.comparison.answer import Comparison
     from experiments.comparison.size import Size
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 TOLD = ("mean_total_wait_s", "p95_total_wait_s")
 """Metrics of `whatif` and `compare` whose differences are told with the error."""
+LEAST_S = 1.0
+"""A factor says nothing of a mean wait that is shorter: 0 is within any factor of 0."""
 UNKNOWN = "How far simulated waits are from those of the cluster is not known."
 
 
@@ -41,6 +43,7 @@ class Keys(Config):
 
     format: Literal["schedlab validation 1"]
     log: str
+    log_sha256: str
     policy: str
     verdict: Verdict
 
@@ -51,13 +54,16 @@ class Carried:
 
     Attributes
     ----------
-    log : file name of the jobs.
+    log, log_sha256 : file name of the jobs, and the hash of what is in it.
+    policy : under which they were simulated.
     settings : ``KEY=VALUE`` each: today's cluster.
     kind, words : its verdict.
     factor : simulated waits are known to within this factor; infinite: not known.
     """
 
     log: str
+    log_sha256: str
+    policy: str
     settings: tuple[str, ...]
     kind: str
     words: str
@@ -65,16 +71,24 @@ class Carried:
 
     def expect_log(self, scenario: Scenario) -> None:
         """Raise InputError where the validation is one of other jobs."""
-        name = Path(str(getattr(scenario.workload, "path", ""))).name
-        if name != self.log:
+        path = jobs_file(scenario)
+        if not path or log_hash(scenario) != self.log_sha256:
+            has = " (another content)" if Path(path).name == self.log else ""
             raise InputError(
-                f"--validation: is one of {self.log}, and the jobs come from {name or 'no file'}; expected that of these jobs"
+                f"--validation: is one of {self.log}, and the jobs come from {path or 'no file'}{has}; expected that of these jobs"
             )
 
-    def line(self) -> str:
-        """The verdict, and the cluster that the answer begins with."""
+    def lines(self) -> list[str]:
+        """The verdict, the cluster that the answer begins with, and whether nothing is known of the error."""
         today = f" Today's cluster: {', '.join(self.settings)}." if self.settings else ""
-        return f"validation: {self.words}{today}"
+        told = [f"validation under {self.policy}: {self.words}{today}"]
+        return [*told, UNKNOWN] if math.isinf(self.factor) else told
+
+    @property
+    def error(self) -> str:
+        """The factor in words, which is one of the mean wait, whatever wait an answer is on."""
+        words = metric_of("mean_wait_s").words
+        return f"the error of the validation (a factor of {self.factor:.2g} in the {words})"
 
 
 def read_carried(path: Path) -> Carried:
@@ -85,107 +99,118 @@ def read_carried(path: Path) -> Carried:
     InputError
         It is none; one line.
     """
-    try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"--validation {path}: cannot be read ({error.strerror})") from None
-    except ValueError:
-        raise InputError(f"--validation {path}: is no JSON, expected a validation.json") from None
+    raw = read_json(path, "a validation.json", MOST_CONFIG_BYTES)
     if not isinstance(raw, dict) or raw.get("format") != FORMAT:
         raise InputError(f"--validation {path}: expected a validation.json of `schedlab validate`")
     keys = validated(Keys, {name: raw.get(name) for name in Keys.model_fields}, str(path))
     found = keys.verdict
     factor = math.inf if found.factor is None else max(1.0, found.factor)
-    return Carried(keys.log, tuple(found.settings), found.kind, found.words, factor)
+    return Carried(
+        keys.log, keys.log_sha256, keys.policy, tuple(found.settings), found.kind, found.words, factor
+    )  # fmt: skip
 
 
-def widened(lower: float, upper: float, factor: float) -> tuple[float, float]:
-    """Ends of a difference of waits that are known to within a factor."""
-    ends = [end * by for end in (lower, upper) for by in (factor, 1 / factor)]
-    return min(ends), max(ends)
+def within(mean_s: float, factor: float) -> tuple[float, float]:
+    """Ends of a mean wait that is known to within a factor; of one below `LEAST_S` nothing is known, so they are 0 and infinite."""
+    return (0.0, math.inf) if mean_s < LEAST_S else (mean_s / factor, mean_s * factor)
+
+
+def widened(base_s: float, other_s: float, factor: float) -> tuple[float, float]:
+    """Ends of the difference of two mean waits, each of which is known to within a factor."""
+    (least, most), (other_least, other_most) = within(base_s, factor), within(other_s, factor)
+    return other_least - most, other_most - least
 
 
 def of_whatif(found: WhatIf, carried: Carried) -> list[str]:
-    """Differences of waits with the error of the validation, a sentence each."""
-    told = [carried.line()]
+    """Differences of waits with the error of the validation, and that of the draws added, a sentence each."""
+    told = carried.lines()
     if math.isinf(carried.factor):
-        return [*told, UNKNOWN]
+        return told
     for row in found.table[found.table["metric"].isin(TOLD)].to_dict("records"):
         row_: dict[Any, Any] = row
-        ends = (row_["lower"], row_["upper"])
-        if math.isnan(ends[0]):
-            ends = (row_["difference"],) * 2
-        lower, upper = widened(*ends, carried.factor)
-        metric = metric_of(row_["metric"])
-        scale = metric.scaled(max(abs(lower), abs(upper)), found.currency)
+        ends = widened(row_["base"], row_["whatif"], carried.factor)
+        of_draws = (row_["lower"], row_["upper"])
+        if not math.isnan(of_draws[0]):
+            ends = tuple(a + b - row_["difference"] for a, b in zip(ends, of_draws, strict=True))
         told.append(
-            f"With the error of the validation (a factor of {carried.factor:.2g}) the difference in the {metric.words} is "
-            f"{scale.number(lower)} to {scale.text(upper)}."
+            _sentence(
+                f"difference in the {metric_of(row_['metric']).words}",
+                row_["metric"],
+                ends,
+                carried,
+            )
         )
     return told
 
 
 def of_run(mean_wait_s: float, carried: Carried) -> list[str]:
     """The mean wait of a run with the error of the validation; NaN where some jobs never started."""
-    if math.isinf(carried.factor):
-        return [carried.line(), UNKNOWN]
-    if math.isnan(mean_wait_s):
-        return [carried.line()]
-    metric = metric_of("mean_wait_s")
-    lower, upper = widened(mean_wait_s, mean_wait_s, carried.factor)
-    scale = metric.scaled(upper)
-    return [
-        carried.line(),
-        f"With the error of the validation (a factor of {carried.factor:.2g}) the {metric.words} is "
-        f"{scale.number(lower)} to {scale.text(upper)}.",
-    ]
+    if math.isinf(carried.factor) or math.isnan(mean_wait_s):
+        return carried.lines()
+    name, ends = "mean_wait_s", within(mean_wait_s, carried.factor)
+    return [*carried.lines(), _sentence(metric_of(name).words, name, ends, carried)]
+
+
+def _sentence(what: str, metric: str, ends: tuple[float, float], carried: Carried) -> str:
+    """The ends of a number in words."""
+    if not all(map(math.isfinite, ends)):
+        return (
+            f"Of the {what} nothing is known: {carried.error} says nothing of a wait of hardly 0."
+        )
+    scale = metric_of(metric).scaled(max(map(abs, ends)))
+    return f"With {carried.error} the {what} is {scale.number(ends[0])} to {scale.text(ends[1])}."
 
 
 def of_comparison(found: Comparison, carried: Carried) -> list[str]:
     """Policies whose waits differ by less than the error of the validation, and by more, a sentence each."""
+    told = carried.lines()
     if math.isinf(carried.factor):
-        return [carried.line(), UNKNOWN]
-    told = [carried.line()]
+        return told
     for labels, _ in by_setting(found.runs, found.settings):
         at = "".join(f"With {name} {value}: " for name, value in labels.items())
         for name in (name for name in TOLD if name in found.metrics):
             rows = chosen(found.table, {**labels, "metric": name, "minus": ""}).set_index("policy")
             means = rows["mean"].dropna().sort_values(kind="stable")
             if len(means) > 1:
-                told.append(at + _apart(metric_of(name).words, means.to_dict(), carried.factor))
+                told.append(at + _apart(metric_of(name).words, means.to_dict(), carried))
     return told
 
 
-def _apart(words: str, means: Mapping[Any, float], factor: float) -> str:
-    """Sentences on policies whose waits are known within a factor; the shortest comes first."""
+def _apart(words: str, means: Mapping[Any, float], carried: Carried) -> str:
+    """Sentences on policies whose waits are each known within the factor; the shortest comes first."""
     best, *others = means
-    least = means[best]
-    near = [str(name) for name in others if means[name] <= least * factor]
-    far = [str(name) for name in others if means[name] > least * factor]
-    error = f"the error of the validation (a factor of {factor:.2g})"
+    far = [name for name in others if widened(means[best], means[name], carried.factor)[0] > 0]
+    near = [name for name in others if name not in far]
     told = []
     if near:
         told.append(
-            f"The {words} of {', '.join(near)} differs from that of {best} by less than {error}: which one is shorter on "
-            "the cluster is not known."
+            f"The {words} of {', '.join(near)} differs from that of {best} by less than {carried.error} allows: which one "
+            "is shorter on the cluster is not known."
         )
     if far:
         told.append(
-            f"The {words} of {', '.join(far)} is longer than that of {best} by more than {error}."
+            f"The {words} of {', '.join(far)} is longer than that of {best}, also with {carried.error} in each."
         )
     return " ".join(told)
 
 
-def of_size(found: Size, stricter: Size, looser: Size, carried: Carried, today: int | None) -> list[str]:  # fmt: skip
-    """The number with the error of the validation: where waits are longer, and shorter, by its factor."""
-    told = [carried.line()]
-    ends = [
-        "more than were tried" if each.best is None else f"{each.best}"
-        for each in (looser, stricter)
-    ]
-    told.append(
-        f"With the error of the validation (a factor of {carried.factor:.2g}) the answer lies between {ends[0]} and {ends[1]}."
-    )
+def of_size(found: Size, ends: Sequence[Size], carried: Carried, today: int | None) -> list[str]:
+    """The number with the error of the validation, and beside today's.
+
+    Parameters
+    ----------
+    ends : the answers where waits are longer, and shorter, by its factor; none where it is not known.
+    """
+    told = carried.lines()
+    if ends:
+        known = sorted(each.best for each in ends if isinstance(each.best, (int, float)))
+        if len(known) == len(ends):
+            answer = f"the answer lies between {known[0]} and {known[-1]}"
+        elif known:
+            answer = f"the answer is {known[0]} or more"
+        else:
+            answer = "no number that was tried is known to suffice"
+        told.append(f"With {carried.error} {answer}.")
     if today is not None and isinstance(found.best, int):
         more = found.best - today
         apart = f"{abs(more)} {'more' if more > 0 else 'fewer'} than" if more else "as many as"

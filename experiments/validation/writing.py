@@ -75,11 +75,25 @@ def jobs_table(found: Validation) -> Any:
     return pa.table({name: pa.array(values, from_pandas=True) for name, values in columns.items()})
 
 
+def jobs_file(scenario: Scenario) -> str:
+    """The file or folder of the jobs; empty where they are drawn."""
+    return str(getattr(scenario.workload, "path", ""))
+
+
+def log_hash(scenario: Scenario) -> str:
+    """Hash of that file, by which another log of the same name is seen; empty where there is none."""
+    from experiments.sweep.codeversion import content_hash
+
+    path = jobs_file(scenario)
+    return content_hash(path) if path else ""
+
+
 def numbers(found: Validation) -> dict[str, Any]:
     """The validation as JSON holds it."""
     return {
         "format": FORMAT,
-        "log": Path(str(getattr(found.scenario.workload, "path", found.log))).name,
+        "log": Path(jobs_file(found.scenario) or found.log).name,
+        "log_sha256": log_hash(found.scenario),
         "policy": found.policy,
         "agreements": {name: _agreement(each) for name, each in found.agreements.items()},
         "partitions": {name: _agreement(each) for name, each in found.partitions.items()},

@@ -134,7 +134,8 @@ def test_distance(ratio, sentence):
         (1.0, (1.0, 1.0), 1.0),
         (0.5, (0.4, 0.8), 2.5),
         (1.1, (0.9, 1.5), 1.5),
-        (0.5, (-INF, INF), 2.0),
+        (1.02, (-INF, INF), INF),  # too few days
+        (1.02, (0.9, INF), INF),
         (0.5, (0.0, 1.0), INF),
         (NAN, (-INF, INF), INF),
     ],
