@@ -95,5 +95,5 @@ def test_local_search_over_rg_names_both_times(monkeypatch):
     made = call_times(Results(MadeUp([]), [], "paper"))
     row = next(c for c in made if c.claim == "time of local search over RG")
     assert row.ours == pytest.approx(5.0)  # 20 % more and 10 % less
-    assert row.why.startswith("RG takes 5.5000 s here, local search 5.1000 s")
-    assert row.verdict == "not comparable"
+    assert "RG takes 5.5000 s here, local search 5.1000 s" in row.why
+    assert row.verdict == "inconclusive"  # timed on one machine, so it is judged

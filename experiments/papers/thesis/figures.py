@@ -20,6 +20,7 @@ LABELS = {
     "ps": "PS",
     "greedy": "greedy",
     "greedy-released": "the authors' greedy",
+    "greedy-released-1": "the authors' greedy, version 1",
     "randomised-greedy": "RG (best 5 %)",
     "randomised-all": "RG, all configurations",
     "randomised-own": "RG, own finishes counted",

@@ -43,9 +43,11 @@ DUE_LAWS = {
     "min-3min": "due dates U[min, 3 min] (released in 2021)",
 }
 """The thesis prints no law of due dates: both of its group's are run, in every figure."""
-BY_GAP_PRINTED = ("edf", "greedy", "greedy-released", "randomised-greedy", *MODELS)
+RELEASED = ("greedy-released", "greedy-released-1")
+"""The authors' greedy: the last version of their program, and version 1."""
+BY_GAP_PRINTED = ("edf", "greedy", *RELEASED, "randomised-greedy", *MODELS)
 BY_SIZE_PRINTED = (
-    "greedy", "greedy-released", "randomised-greedy", "hierarchical-greedy", "hierarchical-randomised",
+    "greedy", *RELEASED, "randomised-greedy", "hierarchical-greedy", "hierarchical-randomised",
 )  # fmt: skip
 """Methods whose ratio the thesis prints: they run on all traces."""
 AGAIN = (*BY_GAP_PRINTED, *BY_SIZE_PRINTED, *FIRST_PRINCIPLES)
@@ -209,7 +211,7 @@ def _wanted(columns: Labels, scale: Scale) -> bool:
 def _cost_s(columns: Labels) -> float:
     slow = {
         **dict.fromkeys(MODELS, 0.037), "hierarchical-randomised": 0.005, **dict.fromkeys(("fifo", "edf", "ps"), 0.0005),
-        **dict.fromkeys(("greedy", "greedy-released", "hierarchical-greedy"), 0.002),
+        **dict.fromkeys(("greedy", *RELEASED, "hierarchical-greedy"), 0.002),
     }  # fmt: skip
     cost_s = slow.get(str(columns["method"]), 0.01)
     return float(cost_s * float(columns["num_nodes"] or 0) ** 1.6)
