@@ -108,6 +108,11 @@ class Page:
             or (self.paper.is_study and row.verdict == "new" and self.figure_of(row) is None)
         ]
 
+    def shown_by(self, one: Printed) -> Figure | None:
+        """The figure that shows a number, or one of its readings."""
+        found = (self.figure_of(row) for row in (one.row, *one.readings))
+        return next((figure for figure in found if figure), None)
+
     def own_of(self, figure: Figure) -> list[Claim]:
         """Our own numbers that stand with a figure."""
         own = (row for row in self.claims if row.verdict == "new" and not row.published)
@@ -277,6 +282,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "with_unit": with_unit,
+        "as_printed": as_printed,
         "interval": interval,
         "seeds": seeds_listed,
         "data_uri": _data_uri,
@@ -309,6 +315,13 @@ def with_unit(value: float | str | None, unit: str) -> str:
     """`number` with its unit; a text has one where it is a number, a range or a bound ("50-70", "< 60")."""
     bare = re.fullmatch(r"[<>=]* ?[\d.,-]+", value) if isinstance(value, str) else value is not None
     return f"{number(value)} {unit}" if unit and bare else number(value)
+
+
+def as_printed(value: float | str | None, unit: str) -> str:
+    """`with_unit`, with all digits of a number that a paper prints."""
+    if isinstance(value, int | float) and math.isfinite(value):
+        value = f"{value:,.10g}"
+    return with_unit(value, unit)
 
 
 def interval(claim: Claim) -> str:

@@ -18,6 +18,7 @@ from experiments.papers.registry import papers
 from experiments.papers.reproduce import _Drawing, _in_order, reproduce
 from experiments.report.contents import Claim, Paper, Text
 from experiments.report.site import (
+    as_printed,
     counts,
     number,
     read_pages,
@@ -287,6 +288,9 @@ def test_numbers_are_readable(value, told):
 def test_a_printed_text_has_its_unit_where_it_is_a_number(value, told):
     assert with_unit(value, "%") == told
     assert with_unit(value, "") == number(value)
+    assert as_printed(1.08438, "EUR") == "1.08438 EUR"
+    assert as_printed(300000, "") == "300,000"
+    assert as_printed(value, "%") == told
 
 
 def test_seeds_are_told_in_few_words():
