@@ -26,7 +26,9 @@ from simulator.model.cluster import SECONDS_PER_HOUR, Cluster, FloatArray, IntAr
 
 @dataclass(frozen=True, eq=False)
 class Machines:
-    """The node types of a cluster, seen by one controller.
+    """The node types of a cluster, seen by one controller: what configurations cost, and how many nodes there are.
+
+    What is free is no part of it, since a decision packs all jobs anew.
 
     Attributes
     ----------

@@ -89,6 +89,8 @@ class Group:
 class Servers:
     """The servers of one controller, for one mechanism: makes packings and remembers them.
 
+    What is free is known to each `Packing` alone.
+
     Parameters
     ----------
     groups : equal servers each.

@@ -7,7 +7,7 @@ which job takes which slot is settled afterwards (`policies.synergy.assignment`)
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from policies.synergy.demand import Capacity, Kind, Share
 from simulator.model.tolerances import CAPACITY
@@ -36,6 +36,9 @@ class Slot:
 
 class Packing:
     """Free capacity of ``num_servers`` equal servers, and the slots on them.
+
+    Synergy's fullest server is the one with the least of all resources together, so that `FreeGpus`, which orders nodes by
+    their GPUs, would find others; and slots are taken back, which `FreeCapacity` does not know of.
 
     Parameters
     ----------
@@ -96,24 +99,10 @@ class Packing:
 
     def place_on_fewest(self, kind: int, share: Share) -> bool:
         """Place one job on the fewest servers that hold it, its share the same on each GPU."""
-        left = self.kinds[kind].gpus
-        gpus_on = self._gpus_on(share)
-        if sum(gpus_on.values()) < left:
-            return False
-        parts: list[tuple[int, float]] = []
-        for i in sorted(gpus_on, key=lambda i: (-gpus_on[i], self._free_parts[i])):
-            if gpus_on[i] >= left:
-                # What is left goes where it fits most tightly.
-                used = {j for j, _ in parts}
-                able = [j for j in gpus_on if gpus_on[j] >= left and j not in used]
-                i = min(able, key=lambda j: (gpus_on[j], self._free_parts[j], j))
-            take = min(left, gpus_on[i])
-            parts.append((i, take))
-            left -= take
-            if not left:
-                break
-        self.add(Slot(kind, share, tuple(sorted(parts))))
-        return True
+        parts = _on_fewest(self.kinds[kind].gpus, self._gpus_on(share), self._free_parts)
+        if parts:
+            self.add(Slot(kind, share, parts))
+        return bool(parts)
 
     def place_first(self, kind: int, share: Share) -> bool:
         """Place one job on the first free GPUs in order of the servers."""
@@ -173,22 +162,7 @@ class Packing:
             if not able:
                 return ()
             return ((min(able, key=lambda i: (free[i], -self._free_parts[i])), gpus),)
-        parts: list[tuple[int, float]] = []
-        left: float = gpus
-        for i in sorted(range(len(free)), key=lambda i: (-free[i], i)):
-            if free[i] >= left:
-                used = {j for j, _ in parts}
-                i = min(
-                    (j for j, f in enumerate(free) if f >= left and j not in used),
-                    key=lambda j: (free[j], j),
-                )
-            take = min(left, free[i])
-            if take > 0:
-                parts.append((i, take))
-            left -= take
-            if left <= 0:
-                return tuple(sorted(parts))
-        return ()
+        return _on_fewest(gpus, {i: f for i, f in enumerate(free) if f > 0}, range(len(free)))
 
     def shortage(self, i: int, gpus: float, share: Share) -> tuple[float, float]:
         """CPUs and GB that server ``i`` lacks for this many GPUs with this share."""
@@ -220,3 +194,25 @@ class Packing:
         self.free_memory_gb[i] -= memory_gb
         weight = self._weight
         self._free_parts[i] -= gpus * weight[0] + cpus * weight[1] + memory_gb * weight[2]
+
+
+def _on_fewest(
+    gpus: int, room: Mapping[int, float], rank: Sequence[float]
+) -> tuple[tuple[int, float], ...]:
+    """GPUs on the fewest servers, what is left where it fits most tightly; of equals the least in rank. Empty: too few.
+
+    Parameters
+    ----------
+    room : of the servers that have some, in order.
+    """
+    parts: dict[int, float] = {}
+    left: float = gpus
+    for i in sorted(room, key=lambda i: (-room[i], rank[i])):
+        if room[i] >= left:
+            able = [j for j in room if room[j] >= left and j not in parts]
+            i = min(able, key=lambda j: (room[j], rank[j]))
+        parts[i] = min(left, room[i])
+        left -= parts[i]
+        if left <= 0:
+            return tuple(sorted(parts.items()))
+    return ()
