@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="Write a scenario from the settings of a scheduler: slurm, kueue.", no_args_is_help=True
 )
-Jobs = Annotated[str, typer.Option(help="File of jobs that the scenario names.")]
+Jobs = Annotated[
+    str, typer.Option(help="File of jobs that the scenario names, as seen from its folder.")
+]
 Out = Annotated[Path, typer.Option(help="Scenario to write.")]
 
 
@@ -56,8 +58,7 @@ def slurm(
     """
     from experiments.importing import from_slurm
 
-    outages = out.with_name(f"{out.stem}-outages.csv")
-    _write(from_slurm(conf, qos, jobs, assoc, events, outages), out)
+    _write(from_slurm(conf, qos, jobs, assoc, events, out), out)
 
 
 @app.command()
@@ -74,7 +75,7 @@ def kueue(
     """
     from experiments.importing import from_kueue
 
-    _write(from_kueue(queues, jobs, gpus_per_node), out)
+    _write(from_kueue(queues, jobs, gpus_per_node, out), out)
 
 
 def _write(made: Imported, out: Path) -> None:

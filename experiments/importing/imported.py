@@ -58,20 +58,24 @@ class Imported:
         return text
 
 
-def format_of(jobs: str) -> str:
+def format_of(jobs: Path) -> str:
     """Format of a file of jobs; csv while there is none."""
-    path = Path(jobs)
-    return recognised(path) if path.is_file() else "csv"
+    return recognised(jobs) if jobs.is_file() else "csv"
 
 
-def jobs_in(jobs: str) -> Workload | None:
+def jobs_in(jobs: Path) -> Workload | None:
     """The jobs of a file; None where there is none that can be read, of which a run tells what is wrong."""
-    if not Path(jobs).is_file():
+    if not jobs.is_file():
         return None
     try:
-        return read_jobs(Path(jobs))
+        return read_jobs(jobs)
     except InputError:
         return None
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things: "1 event", "2 events"."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _comment(text: str) -> str:

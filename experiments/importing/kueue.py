@@ -23,8 +23,15 @@ MOST_VALUES, DEEPEST = 300_000, 50
 """Mappings, lists and texts of a file at most, those that an alias stands for counted each time; how deep they stand."""
 
 
-def from_kueue(queues: Path, jobs: str, gpus_per_node: int) -> Imported:
+def from_kueue(
+    queues: Path, jobs: str, gpus_per_node: int, out: Path = Path("scenario.toml")
+) -> Imported:
     """A scenario with a tenant for each ClusterQueue, its nominal quota of GPUs, borrowing and reclaim.
+
+    Parameters
+    ----------
+    jobs : the file of jobs, as it is named from the folder of the scenario.
+    out : the scenario.
 
     Raises InputError: no such file, no YAML, PyYAML is not there, a part is of another form than Kueue's, or no
     ClusterQueue with a quota of GPUs.
@@ -68,7 +75,7 @@ def from_kueue(queues: Path, jobs: str, gpus_per_node: int) -> Imported:
     borrows = max(of_each.values(), default=0) > 1
     if borrows and len(set(cohorts.values())) > 1:
         made.unused.append("cohorts apart: all tenants of a scenario are one cohort")
-    made.set("workload", "kind", format_of(jobs), "the format of your file of jobs")
+    made.set("workload", "kind", format_of(out.parent / jobs), "the format of your file of jobs")
     made.set("workload", "path", jobs, "your file of jobs, with the ClusterQueue in the column vc")
     total = sum(quota.values())
     if len(of_flavor) > 1:

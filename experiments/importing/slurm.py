@@ -11,7 +11,7 @@ import numpy as np
 
 from experiments.importing.imported import Imported, format_of, jobs_in
 from experiments.importing.slurm_events import write_outages
-from experiments.importing.slurm_limits import Limits, owners_of, piped
+from experiments.importing.slurm_limits import Limits, list_unused, owners_of, piped
 from simulator.arguments import MOST_NODES
 from simulator.errors import InputError
 from simulator.files.inputs import MOST_CONFIG_BYTES, read_input
@@ -46,15 +46,16 @@ def from_slurm(
     jobs: str,
     assoc: Path | None = None,
     events: Path | None = None,
-    outages: Path = Path("outages.csv"),
+    out: Path = Path("scenario.toml"),
 ) -> Imported:
     """A scenario with the nodes, the order and the backfilling of slurm.conf.
 
     Parameters
     ----------
     qos, assoc, events : outputs of ``sacctmgr -P show`` of these names.
-    jobs : the file of jobs. Where it is there, limits of names without a job are left out.
-    outages : the file that the scenario names for the outages of ``events``; it is in `Imported.files`.
+    jobs : the file of jobs, as it is named from the folder of the scenario. Where it is there, limits of names without a
+        job are left out.
+    out : the scenario. The outages of ``events`` lie beside it, see `Imported.files`.
 
     Raises InputError: no such file, or no node with GPUs in it.
     """
@@ -63,9 +64,9 @@ def from_slurm(
     nodes, partitions = _named(rows, "nodename"), _named(rows, "partitionname")
     others = [row for row in rows if not {"nodename", "partitionname"} & set(row)]
     settings = {key: value for row in others if len(row) == 1 for key, value in row.items()}
-    made.set("workload", "kind", format_of(jobs), "the format of your file of jobs")
+    made.set("workload", "kind", format_of(out.parent / jobs), "the format of your file of jobs")
     made.set("workload", "path", jobs, "your file of jobs, with the times that they ask for")
-    known = jobs_in(jobs)
+    known = jobs_in(out.parent / jobs)
     if known is None or not np.isnan(known.requested_s).all():
         made.set("workload", "kill_at_limit", True, "Slurm ends a job at its time limit")
     else:
@@ -73,6 +74,7 @@ def from_slurm(
             f"limits of time: the jobs of {jobs} state none, so each is expected to run as long as it does"
         )
     names = _nodes(made, conf, nodes, partitions)
+    cluster = settings.pop("clustername", "") if assoc or events else ""
     _order(made, conf, settings)
     if "weight_partition" in made.keys.get("policy_options", ()) and partitions:
         named = _by_name(
@@ -84,10 +86,10 @@ def from_slurm(
     if qos is not None:
         _qos(made, qos, settings.get("preempttype", ""), limits)
     if assoc is not None:
-        limits.add_associations(assoc)
+        limits.add_associations(made, assoc, cluster)
     limits.write(made, None if known is None else owners_of(known))
     if events is not None:
-        write_outages(made, events, names, outages)
+        write_outages(made, events, names, cluster, out.with_name(f"{out.stem}-outages.csv"))
     made.unused += [_written(left) for row in rows if (left := _left_of_partition(row))]
     made.unused += [_written(row) for row in others if len(row) > 1]
     return made
@@ -374,10 +376,8 @@ def _qos(made: Imported, path: Path, preempt_type: str, limits: Limits) -> None:
         made.set("policy_options", "qos-preemption.over", over, f"Preempt of {path}; work is kept")
         made.unused.remove(f"preempttype={preempt_type}")
         used.add("preempt")
-    used |= limits.add_qos(path, rows)
-    for column in rows[0] if rows else ():
-        if column not in used and any(row.get(column) for row in rows):
-            made.unused.append(f"column {column} of {path}")
+    used |= limits.add_qos(made, path, rows)
+    list_unused(made, path, rows, used)
 
 
 def _by_name(path: Path, key: str, numbers: Row) -> str:

@@ -83,6 +83,6 @@ def test_options_of_the_policy_are_looked_at():
 
 def test_the_format_of_jobs(tmp_path):
     path = tmp_path / "jobs.swf"
-    assert format_of(str(path)) == "csv"
+    assert format_of(path) == "csv"
     path.write_text("; MaxProcs: 4\n1 0 0 9 1 -1 -1 1 9 -1 1 1 1 1 1 1 -1 -1\n")
-    assert format_of(str(path)) == "swf"
+    assert format_of(path) == "swf"

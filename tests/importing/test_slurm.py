@@ -572,7 +572,7 @@ def test_no_preemption(made, setting, qos, unused):
 @pytest.mark.parametrize(
     ("qos", "told"),
     [
-        ("", "columns are , expected Name and Priority between |"),
+        ("", "is empty, expected Name and Priority between |"),
         ("Name|Prio|a|b|c|d\n", "columns are name, prio, a, b, c, expected Name and Priority between |"),
         ("Name|Priority\na|x\n", "priority is 'x', expected a number >= 0, of at most 15 digits"),
         ("Name|Priority\na|1\nb\n", "row 2 has 1 columns, expected 2"),

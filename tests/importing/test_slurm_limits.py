@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from experiments.importing import from_slurm
@@ -18,19 +20,19 @@ JOBS = (
 
 @pytest.fixture
 def made(tmp_path):
-    def make(qos: str = "", assoc: str = "", events: str = "", log: str = ""):
+    def make(qos: str = "", assoc: str = "", events: str = "", log: str = "", conf: str = ""):
         paths = []
         for name, text in (("qos", qos), ("assoc", assoc), ("events", events)):
             path = tmp_path / f"{name}.txt"
             path.write_text(text)
             paths.append(path if text else None)
-        (tmp_path / "slurm.conf").write_text(NODES)
+        (tmp_path / "slurm.conf").write_text(conf + NODES)
         jobs = tmp_path / "jobs.csv"
         if log:
             jobs.write_text(log)
         first, second, third = paths
-        conf = tmp_path / "slurm.conf"
-        return from_slurm(conf, first, str(jobs), second, third, tmp_path / "outages.csv")
+        path = tmp_path / "slurm.conf"
+        return from_slurm(path, first, "jobs.csv", second, third, tmp_path / "made.toml")
 
     make.folder = tmp_path
     return make
@@ -111,7 +113,7 @@ def test_limits_that_are_not_taken_are_listed(made):
             {"by": "account", "max_jobs": {"ai": 4}, "quota": {"ai": 16}},
         ),
         ("c|ai|||4||||\nc|ai|ann||||2||\n", {"by": "user", "max_jobs": {"ann": 2}}),
-        ("c|ai|ann||||0||\n", {}),  # locked
+        ("c|ai|ann||||0||\nc|ai|bob|||gres/gpu=0|||\n", {}),  # may run nothing
         # of eve there is no job
         ("c|ai|ann||||2||\nc|ai|eve||||2||\n", {"by": "user", "max_jobs": {"ann": 2}}),
         ("c|ai|eve||||2||\nc|bio|||4||||\n", {"by": "account", "max_jobs": {"bio": 4}}),
@@ -139,6 +141,41 @@ def test_limits_of_time_only_where_the_jobs_state_some(made):
     assert "kill_at_limit" in made(log=log).keys["workload"]
 
 
+def test_clusters_stand_apart(made):
+    """Ann's limits on c1 and c2 are no sum; slurm.conf says which cluster is meant, else the table is refused."""
+    both = f"{ASSOC}c1|ai|ann||||2||\nC2|ai|ann||||3||\n"
+    found = made(assoc=both, log=JOBS, conf="ClusterName=c2\n")
+    assert tenants(found) == {"by": "user", "max_jobs": {"ann": 3}}
+    assert f"1 row of {made.folder / 'assoc.txt'}, of other clusters than c2" in found.unused
+    with input_error("has rows of the clusters c1, c2, expected one, or its ClusterName"):
+        made(assoc=both, log=JOBS)
+    with input_error("has rows of the clusters a, c, expected one"):
+        made(events=EVENTS + "a|big|2026-01-08T00:00:00|Unknown|DOWN|x|root\n")
+    found = made(events=EVENTS, conf="ClusterName=other\n")
+    assert "outages" not in found.keys
+    assert any("5 rows of" in each for each in found.unused)
+
+
+def test_what_associations_say_in_vain_is_listed(made):
+    assoc = made.folder / "assoc.txt"
+    rows = "c|root|||8||||\nc|ai|||4||2||\nc|ai|ann||||0|cpu=8|normal\nc|ai|bob||3||||\n"
+    found = made(assoc=ASSOC + rows, log=JOBS)
+    assert tenants(found) == {"by": "user", "max_jobs": {"bob": 3}}
+    assert found.keys["tenants"]["max_jobs"][1] == f"MaxJobs and GrpJobs of {assoc}"
+    assert [each for each in found.unused if str(assoc) in each] == [
+        f"limits of nothing at all (MaxJobs and GrpJobs of {assoc}): ann",
+        f"MaxJobs of accounts of {assoc}, which each of their users has",
+        f"column maxtres of {assoc}",
+        f"column qos of {assoc}",
+        f"limits of jobs (GrpJobs of {assoc}) of accounts that no job names, such as parents: root",
+        f"limits of jobs by account (GrpJobs of {assoc}): tenants are by user",
+    ]
+    found = made(assoc=f"{ASSOC}c|ai|ann||2||||\n", log=JOBS)
+    assert found.keys["tenants"]["max_jobs"][1] == f"GrpJobs of {assoc}"
+    found = made(f"{QOS}a|0|||gres/gpu=0|\n")
+    assert f"limits of nothing at all (MaxTRESPU of {made.folder / 'qos.txt'}): a" in found.unused
+
+
 def test_without_a_log_all_names_stay(made):
     assert tenants(made(assoc=f"{ASSOC}c|ai|eve||||2||\n"))["max_jobs"] == {"eve": 2}
 
@@ -148,6 +185,8 @@ def test_limits_that_are_no_numbers(made):
         made(assoc=f"{ASSOC}c|ai|ann||||many||\n")
     with input_error("expected Account and User between |"):
         made(assoc="Name|Priority\na|0\n")
+    with input_error("assoc.txt: is empty, expected Account and User between |"):
+        made(assoc="\n")
 
 
 # -- events ---------------------------------------------------------------------------------------
@@ -164,29 +203,38 @@ c|gpu01|2026-01-07T00:00:00|2026-01-07T00:00:00|DOWN|power|root
 
 def test_events_become_outages_of_the_scenarios_nodes(made):
     found = made(events=EVENTS)
-    path = made.folder / "outages.csv"
-    assert found.keys["outages"]["path"] == (str(path), f"2 events of {made.folder / 'events.txt'}")
+    path = made.folder / "made-outages.csv"
+    events = made.folder / "events.txt"
+    assert found.keys["outages"]["path"] == (path.name, f"2 events of {events}")
     assert found.files == {
         path: "node,from,to\n1,2026-01-05T08:00:00,2026-01-06T08:00:00\n3,2026-01-07T00:00:00,2100-01-01T00:00:00\n"
     }
     told = " ".join(found.unused)
-    assert "1 events of" in told
-    assert "of nodes without GPUs, or of other names" in told
-    assert "jobs on drained nodes end first, in 1 events" in told
+    assert f"1 event of {events}, of nodes without GPUs, or of other names" in told
+    assert "jobs on drained nodes end first, in 1 event of" in told
 
 
 def test_events_without_nodes_or_a_begin(made):
     assert "outages" not in made(events=EVENTS.partition("c|gpu02")[0]).keys
     with input_error("row 1 has no TimeStart, expected a date"):
         made(events="NodeName|TimeStart|TimeEnd\nbig|Unknown|Unknown\n")
+    with input_error(
+        "events.txt: row 2: TimeEnd 2026-01-01T00:00:00 is before TimeStart 2026-01-02"
+    ):
+        made(
+            events="NodeName|TimeStart|TimeEnd\nbig|2026-01-01T00:00:00|Unknown\nbig|2026-01-02T00:00:00|2026-01-01T00:00:00\n"
+        )
+    with input_error("row 1: TimeEnd is 'soon', expected a date like"):
+        made(events="NodeName|TimeStart|TimeEnd\nbig|2026-01-01T00:00:00|soon\n")
 
 
 def test_import_and_run(tmp_path):
-    """Node gpu02 is away from 8:00 to 9:00, twice listed; 3 jobs of 4 GPUs each take the others, and one waits for it.
+    """Files are named as seen from the scenario's folder. Node gpu02 is away from 8:00 to 9:00, twice listed; 3 jobs of 4 GPUs each take the others, and one waits for it.
 
     The limit of one job at once holds bob's second job back until his first has ended.
     """
-    log = tmp_path / "sacct.txt"
+    (tmp_path / "sub").mkdir()
+    log = tmp_path / "sub" / "sacct.txt"
     rows = [
         f"{k}|2026-01-05T08:00:00|2026-01-05T08:00:00|2026-01-05T{end}|COMPLETED|gres/gpu=4|{user}|ai"
         for k, (user, end) in enumerate([("ann", "10:00:00"), ("ann", "10:00:00"), ("bob", "08:30:00"), ("bob", "08:30:00")])
@@ -200,7 +248,7 @@ def test_import_and_run(tmp_path):
         "c|gpu02|2026-01-05T07:00:00|2026-01-05T09:00:00|DOWN|x|root\n"
         "c|gpu02|2026-01-05T08:00:00|2026-01-05T08:30:00|DOWN|x|root\n"
     )
-    out = tmp_path / "cluster.toml"
+    out = Path("sub", "cluster.toml")
     words = (
         "import",
         "slurm",
@@ -210,16 +258,16 @@ def test_import_and_run(tmp_path):
         "--events",
         events,
         "--jobs",
-        log,
+        log.name,
         "--out",
         out,
     )
-    done(*words)
-    assert (tmp_path / "cluster-outages.csv").exists()
-    ran = done("run", out, "--out", tmp_path / "run")
+    done(*words, cwd=tmp_path)
+    assert 'path = "cluster-outages.csv"' in (tmp_path / out).read_text()
+    ran = done("run", out, "--out", tmp_path / "run", cwd=tmp_path)
     assert "4 jobs" in ran.stdout
     table = (tmp_path / "run" / "jobs.csv").read_text().splitlines()
     names = table[0].split(",")
     starts = [float(line.split(",")[names.index("first_start_s")]) for line in table[1:]]
     assert starts == [0, 0, 3600, 3600 + 1800]
-    assert "is there already" in refused(*words)
+    assert "is there already" in refused(*words, cwd=tmp_path)
