@@ -33,7 +33,12 @@ DATA_LEFT_OUT = ("claims", "published")
 
 FOLLOWED = ("simulator", "policies")
 # Carries runs about and decides nothing in them.
-MACHINERY = ("experiments.sweep.task", "experiments.config", "experiments.sweep.codeversion")
+MACHINERY = (
+    "experiments.pages",
+    "experiments.sweep.task",
+    "experiments.config",
+    "experiments.sweep.codeversion",
+)
 
 
 @functools.cache

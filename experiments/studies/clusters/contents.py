@@ -7,11 +7,9 @@ from pathlib import Path
 
 from experiments.comparison.answer import words_of
 from experiments.comparison.pictures import pictures_of
+from experiments.pages import Claim, Drawn, NoRuns, Results, Text
 from experiments.pictures.plots import PAPER
-from experiments.report.contents import Claim, Text
-from experiments.report.experiment import Drawn
 from experiments.studies.clusters.questions import PAGE, Question, questions
-from experiments.sweep.results import NoRuns, Results
 
 SAVES = Path(__file__).with_name("sia.csv")
 """Per cent that Sia saves on Pollux's workloads; `python -m benchmarks.mixed_gpus` writes it."""

@@ -14,10 +14,7 @@ from experiments.comparison.comparing import of_runs
 from experiments.comparison.plan import Cell, Plan, cells_of
 from experiments.comparison.runs import PlannedRun, task_of
 from experiments.config import read_toml
-from experiments.report.contents import Scale
-from experiments.report.experiment import Experiment
-from experiments.sweep.results import Results
-from experiments.sweep.task import Task
+from experiments.pages import Experiment, Results, Scale, Task
 
 HERE = Path(__file__).parent
 COST_S: dict[Scale, float] = {"quick": 0.15, "paper": 0.6}

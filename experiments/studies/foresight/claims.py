@@ -14,8 +14,7 @@ from experiments.studies.foresight.when import ENOUGH, when
 from simulator.statistics import Estimate
 
 if TYPE_CHECKING:
-    from experiments.report.contents import Claim
-    from experiments.sweep.results import Results
+    from experiments.pages import Claim, Results
 
 CONGESTED = ("2021-5", "2021-10", "2021-5-high")
 RIVAL = "cost over the best rival of each instance"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from experiments.pages import Drawn, NoRuns, Results
 from experiments.pictures.plots import (
     MARKERS,
     PALETTE,
@@ -16,7 +17,6 @@ from experiments.pictures.plots import (
     legend_below,
     log_ticks,
 )
-from experiments.report.experiment import Drawn
 from experiments.studies.foresight.families import FAMILIES
 from experiments.studies.foresight.runs import PAGE, RIVALS
 from experiments.studies.foresight.tables import (
@@ -26,7 +26,6 @@ from experiments.studies.foresight.tables import (
     haste,
 )
 from experiments.studies.foresight.when import ENOUGH, when
-from experiments.sweep.results import NoRuns, Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

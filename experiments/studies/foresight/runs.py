@@ -11,11 +11,8 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-from experiments.report.contents import Scale
-from experiments.report.experiment import Experiment
-from experiments.report.sweeps import Labels, study
+from experiments.pages import Experiment, Labels, Outcome, Scalar, Scale, Task, study
 from experiments.studies.foresight.families import COMPARED, FAMILIES, FOLDER, drawn, scenarios
-from experiments.sweep.task import Outcome, Scalar, Task
 
 HERE = "experiments.studies.foresight.runs"
 SOURCES = (

@@ -14,12 +14,12 @@ import numpy as np
 import pandas as pd
 
 from experiments import estimates
+from experiments.pages import NoRuns
 from experiments.studies.foresight.runs import RIVALS
-from experiments.sweep.results import NoRuns
 from simulator.statistics import Estimate
 
 if TYPE_CHECKING:
-    from experiments.sweep.results import Results
+    from experiments.pages import Results
 
 INSTANCE = ["family", "seed"]
 

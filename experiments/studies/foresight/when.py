@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
+from experiments.pages import NoRuns
 from experiments.studies.foresight.families import FAMILIES
 from experiments.studies.foresight.tables import disturbed, geometric, ratios
-from experiments.sweep.results import NoRuns
 
 if TYPE_CHECKING:
-    from experiments.sweep.results import Results
+    from experiments.pages import Results
 
 CONDITIONS: dict[str, tuple[str, ...]] = {
     "VMs, overload, tight due dates": ("2021-5", "2021-10", "2021-5-high"),

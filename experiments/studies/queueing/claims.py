@@ -50,8 +50,7 @@ from simulator.theory import (
 )
 
 if TYPE_CHECKING:
-    from experiments.report.contents import Claim
-    from experiments.sweep.results import Results
+    from experiments.pages import Claim, Results
 
 PAPER = "queueing"
 Setting = dict[Hashable, float]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from experiments.pages import Drawn, Results
 from experiments.pictures.plots import MARKERS, PALETTE, PAPER, canvas, draw_estimates, intervals
-from experiments.report.experiment import Drawn
 from experiments.studies.queueing.drawing import GRID, draw_formula, draw_points, servers_text
 from experiments.studies.queueing.runs import (
     LAWS,
@@ -20,7 +20,6 @@ from experiments.studies.queueing.theory import (
     rate_per_s,
     study,
 )
-from experiments.sweep.results import Results
 from simulator.theory import (
     erlang_b,
     erlang_c,

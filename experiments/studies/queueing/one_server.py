@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from experiments.pages import Drawn, Results
 from experiments.pictures.plots import canvas, legend_below
-from experiments.report.experiment import Drawn
 from experiments.studies.queueing.runs import (
     LAWS,
     PAGE,
@@ -20,7 +20,6 @@ from experiments.studies.queueing.runs import (
     WITH_CLASSES,
     WITHOUT_CLASSES,
 )
-from experiments.sweep.results import Results
 from simulator.theory import (
     mg1_mean_wait_s,
     mg1_wait_exceeds,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
+from experiments.pages import Drawn, Results, kept
 from experiments.pictures.plots import PALETTE, PAPER, canvas, intervals, legend_below, thousands
-from experiments.report.experiment import Drawn
 from experiments.studies.queueing.drawing import draw_formula
 from experiments.studies.queueing.runs import (
     FILLING_S,
@@ -20,7 +20,6 @@ from experiments.studies.queueing.theory import (
     one_run,
     rate_per_s,
 )
-from experiments.sweep.results import Results, kept
 from simulator.theory import (
     mg1_mean_wait_s,
     mm1_mean_number_at,

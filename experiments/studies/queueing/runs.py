@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.classroom.runs import ORDER_POLICY, served
-from experiments.report.contents import Scale
-from experiments.report.experiment import Experiment
-from experiments.sweep.task import Outcome, Scalar, Task
+from experiments.pages import Experiment, Outcome, Scalar, Scale, Task
 from simulator.laws import (
     Bimodal,
     BoundedPareto,

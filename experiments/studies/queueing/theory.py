@@ -7,6 +7,7 @@ from dataclasses import asdict
 import numpy as np
 import pandas as pd
 
+from experiments.pages import NoRuns, Results, kept
 from experiments.pictures.plots import intervals
 from experiments.studies.queueing.runs import (
     GAPS,
@@ -16,7 +17,6 @@ from experiments.studies.queueing.runs import (
     SERVICE_S,
     URGENT_SHARE,
 )
-from experiments.sweep.results import NoRuns, Results, kept
 from simulator.model.cluster import FloatArray
 from simulator.statistics import BATCHES, Estimate, steady_state_mean, student
 from simulator.theory import (

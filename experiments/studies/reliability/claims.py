@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from experiments.report.contents import Claim
+from experiments.pages import Claim, Results
 from experiments.studies.reliability.runs import FACTORS, HOUR_S, PAGE, RETIRE_AFTER, SETTINGS, SIZE
-from experiments.sweep.results import Results
 from simulator.statistics import Estimate, mean_of_skewed
 
 if TYPE_CHECKING:

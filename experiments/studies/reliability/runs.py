@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.report.contents import Scale
-from experiments.report.experiment import Experiment
-from experiments.sweep.task import Outcome, Scalar, Task
+from experiments.pages import Experiment, Outcome, Scalar, Scale, Task
 from policies import make_policy
 from simulator import Cluster, FixedDuration, NodeType, Workload, simulate
 from simulator.features.failures import Checkpoints, Failures, Reliability
