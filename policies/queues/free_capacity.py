@@ -77,9 +77,8 @@ class FreeCapacity:
         if empty and type_of:
             gpus = [type_of[n].gpus for n in nodes]
         self._free = FreeGpus(dict(zip(nodes, gpus, strict=True)), self._last_first)
-        self.total_gpus = float(sum(gpus)) if empty else view.free_gpus_total
-        if self._fixed is None:
-            self.total_gpus = math.inf
+        total = float(sum(gpus)) if empty else view.free_gpus_total
+        self.total_gpus = math.inf if self._fixed is None else total
         for node in nodes if self._beside or self._fixed is None else ():
             self._read(view, node, empty)
         self._taken.clear()
@@ -89,6 +88,8 @@ class FreeCapacity:
         if self._fixed is None:
             self._configure(node, None)
             self.add(shares)
+            if node in view.down:
+                self._free[node] = 0.0
             return
         gpus = view.free_gpus.data[node]
         if not empty and self._free.now.get(node) != gpus:

@@ -122,6 +122,16 @@ def test_an_empty_vm_has_any_type_and_then_that_of_its_first_share_until_it_is_e
     ]
 
 
+def test_a_vm_that_is_down_holds_nothing():
+    jobs = elastic([[[math.inf, 9, 9, 9, 9]] * 2], [1])
+
+    def look(view: View) -> list[bool]:
+        free = FreeCapacity(view.showing(down={1}))
+        return [free.holds([Placement(0, node, 1, LARGE, 1.0)]) for node in range(3)]
+
+    assert at_1_s(jobs, VMS, look) == [True, False, True]
+
+
 def test_a_share_goes_to_no_node_of_another_type():
     """Node 0 of type a is full. Node 1 is of type b, node 2 of type a."""
     cluster = Cluster((NodeType("a", "K80", 2), NodeType("b", "V100", 4)), 4, (0, 1, 0, 0))
