@@ -73,6 +73,7 @@ class Controller:
         self.rng = rng
         self.active: dict[int, None] = {}
         self.waiting: OrderedDict[int, None] = OrderedDict()
+        self.aside: dict[int, int] = {}
         self.running: dict[int, tuple[Placement, ...]] = {}
         self.executions: dict[int, Execution] = {}
         self.all_nodes = self.nodes = simulation.cluster.nodes_of(index)
@@ -106,18 +107,30 @@ class Controller:
         self._has_come()
 
     def set_aside(self, job: int) -> None:
-        """Take a waiting job out of the queue, until it is put back or leaves."""
-        del self.waiting[job], self.active[job]
-        self.changed = True
+        """Take a waiting job out of the queue, until all features that did so have put it back, or it leaves."""
+        count = self.aside.get(job, 0)
+        self.aside[job] = count + 1
+        if not count:
+            del self.waiting[job], self.active[job]
+            self.changed = True
 
-    def put_back(self, job: int) -> None:
-        """Bring a job back that was set aside, before those that were submitted later and have not started yet."""
-        self.active[job] = None
-        self._queue(job)
-        first_start_s = self.jobs.first_start_s
-        for later in [j for j in self.waiting if j > job and math.isnan(first_start_s[j])]:
-            del self.waiting[later]
-            self._queue(later)
+    def put_back(self, jobs: Sequence[int]) -> None:
+        """Bring jobs back that were set aside, before those that were submitted later and have not started yet."""
+        back = []
+        for job in jobs:
+            self.aside[job] -= 1
+            if not self.aside[job]:
+                del self.aside[job]
+                back.append(job)
+                self.active[job] = None
+        if not back:
+            return
+        first, first_start_s = min(back), self.jobs.first_start_s
+        later = [j for j in self.waiting if j > first and math.isnan(first_start_s[j])]
+        for job in later:
+            del self.waiting[job]
+        for job in sorted([*back, *later]):
+            self._queue(job)
         self.changed = True
         self._has_come()
 
@@ -142,6 +155,7 @@ class Controller:
     def leave(self, job: int) -> None:
         """Let a job that waits or was set aside go for ever: its patience is over, or it was abandoned."""
         self.waiting.pop(job, None)
+        self.aside.pop(job, None)
         self._forget(job)
         self.simulation.end(job)
 

@@ -142,7 +142,7 @@ class Calendar(Feature):
             yield clock.at(close_s, EventOrder.OUTAGE)
             self._is_open[r] = False
             for controller in self._simulation.controllers:
-                for job in [*controller.waiting]:
+                for job in [*controller.waiting, *controller.aside]:
                     self._set_aside(controller, job)
 
     def may_start(self, job: int) -> bool:
@@ -154,6 +154,8 @@ class Calendar(Feature):
         self._set_aside(controller, job)
 
     def _set_aside(self, controller: Controller, job: int) -> None:
+        if job in self._aside:
+            return
         has_started = not math.isnan(controller.jobs.first_start_s[job])
         if not has_started and not self.may_start(job):
             controller.set_aside(job)
@@ -161,11 +163,14 @@ class Calendar(Feature):
             self._ever_aside.add(job)
 
     def _put_back(self) -> None:
+        back: dict[Controller, list[int]] = {}
         for job in sorted(self._aside):
             if job in self._simulation.reneged:
                 del self._aside[job]
             elif self.may_start(job):
-                self._aside.pop(job).put_back(job)
+                back.setdefault(self._aside.pop(job), []).append(job)
+        for controller, jobs in back.items():
+            controller.put_back(jobs)
 
     def has_room(self, controller: Controller, job: int, plan: DecisionPlan) -> bool:
         """Whether a job of an older plan may still start."""

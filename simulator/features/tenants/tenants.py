@@ -53,7 +53,7 @@ class Tenants:
     quota : ``(T,)`` GPUs; infinite: none.
     borrowing : whether a quota is a guarantee, and idle GPUs beyond it may be lent; without it,
         a quota is a limit that nobody exceeds, whatever the policy.
-    max_jobs : ``(T,)`` jobs that may be in the queue or run, the others are held back; None: any number. Slurm's MaxJobsPU.
+    max_jobs : ``(T,)`` jobs that may run at once, the others are set aside; None: any number. Slurm's MaxJobsPU.
     """
 
     job_columns: ClassVar[tuple[str, ...]] = ("of",)
@@ -256,7 +256,7 @@ class TenantKeys(FeatureTable):
     max_jobs: PositiveInt | dict[str, PositiveInt] = Field(
         default_factory=dict, examples=[10, {"research": 10}]
     )
-    """jobs of a tenant that may be in the queue or run, of each or by name; its others are held back"""
+    """jobs of a tenant that may run at once, of each or by name; policies do not see its others meanwhile"""
     borrowing: bool = False
     """quotas are guarantees, and idle GPUs beyond them are lent; else quotas are limits"""
     draw: dict[str, NonNegative] = Field(
