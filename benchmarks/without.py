@@ -65,28 +65,27 @@ def _registered(code: Iterable[str], root: Path) -> set[str]:
 def taken_out(name: str, root: Path = ROOT) -> dict[str, list[str]]:
     """The parts of a family: its files and modules, names of its policies and kinds of workload, and parameters of tests.
 
-    These parameters are its examples and its page, and the pages whose runs name its policies.
+    These parameters are its examples and its page, and other examples and pages that name its policies.
     """
     gone = files_of(families(root)[name], root)
     code = sorted(file for file in gone if file.endswith(".py"))
     names = _registered(code, root)
-    pages = {
-        path.parent.name
-        for path in root.glob("experiments/*/*/*.*")
-        if path.suffix in (".py", ".toml")
-        and any(
-            (f'"{each}' if each[0] not in "+@" else each) in path.read_text("utf-8")
-            for each in names
-        )
-        and (path.parent / "published.toml").exists()
+    written = [each if each[0] in "+@" else f'"{each}' for each in names]
+    naming = [
+        file
+        for file in files(root)
+        if file.startswith(("examples/", "experiments/")) and file.endswith((".py", ".toml"))
+        if file in gone or any(name in (root / file).read_text("utf-8") for name in written)
+    ]
+    parameters = {Path(file).stem for file in naming if file.startswith("examples/")}
+    parameters |= {
+        Path(file).parts[2] for file in naming if (root / file).with_name("published.toml").exists()
     }
-    pages |= {file.split("/")[2] for file in gone if file.endswith("/published.toml")}
-    examples = {Path(file).stem for file in gone if file.startswith("examples/")}
     return {
         "files": sorted(gone),
         "modules": [module_of(file) for file in code],
         "names": sorted(names),
-        "parameters": sorted(pages | examples),
+        "parameters": sorted(parameters),
     }
 
 

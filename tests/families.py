@@ -33,8 +33,8 @@ def absent_parts() -> list[str]:
 
 
 def is_absent(path: str | Path) -> bool:
-    """Whether a file or folder belongs to a family that was taken out."""
-    inside = Path(path).resolve().relative_to(ROOT)
+    """Whether a file or folder, from the root of the repository, belongs to a family that was taken out."""
+    inside = (ROOT / path).resolve().relative_to(ROOT)
     return any(each.match(part) for part in absent_parts() for each in (inside, *inside.parents))
 
 

@@ -15,12 +15,12 @@ from experiments.replay import FORMAT, VERSION, Recording, events_of, replay
 from simulator import Cluster, InputError, SpeedupCurve, Workload
 from simulator.model.speedup import Power
 from tests.core.jobs import run as simulated
-from tests.families import module
+from tests.families import module, registered
 
 rental = module("policies.rental")
 
 
-@pytest.mark.parametrize("result", [fixed_jobs(200, 5), vms("milp"), vms("edf")])
+@pytest.mark.parametrize("result", [fixed_jobs(200, 5), *map(vms, registered("milp", "edf"))])
 def test_the_shares_are_those_of_the_schedule(result):
     events = events_of([Recording.of(result)])
     assert (events["format"], events["version"]) == (FORMAT, VERSION)
