@@ -55,7 +55,7 @@ def gpus_of_site(trace: FileContents) -> float:
     if trace.cluster is not None:
         return float(trace.cluster.total_gpus)
     assert trace.workload.record is not None
-    return -float(Queue.of(trace.workload.record, 0.0).free.min())
+    return trace.workload.record.most_at_once()[0]
 
 
 def _states(record: Recorded, duration_s: FloatArray) -> Iterator[str]:

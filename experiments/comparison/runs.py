@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from experiments.sweep.store import Store
 
 SHOWN_AFTER_S = 5.0
-"""SweepState of runs in this process is shown for what takes longer."""
+"""Progress of runs in this process is shown for what takes longer."""
 
 Numbers = dict[str, float]
 Check = Callable[["Scenario", "DataFrame", Numbers], None]

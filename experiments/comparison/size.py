@@ -321,7 +321,7 @@ def best_size(
             for more in range(1, BEYOND + 1):
                 if few <= (steps := answer - more if what.is_cost else answer + more) <= most:
                     search.row(steps, draws)
-        told = search.beside_record(today, answer) if vary == "nodes" else []
+        told = search.beside_record(today, answer, few) if vary == "nodes" else []
     found = pd.DataFrame(
         [{vary: what.number(steps), **search.rows[steps]} for steps in sorted(search.rows)]
     )
@@ -399,10 +399,11 @@ class _Search:
         self.rows[steps], self._draws[steps] = row, draws
         return row
 
-    def beside_record(self, today: int | None, best: int | None) -> list[str]:
-        """Lines on the waits of the log on its own nodes; none where its jobs have no record.
+    def beside_record(self, today: int | None, best: int | None, few: int) -> list[str]:
+        """Lines on the waits of the log on its own nodes; none where its jobs have no record, or do not fit these nodes.
 
-        Where no number of nodes is given, the cluster of the log has as many as its jobs held at once, or more.
+        Where no number of nodes is given, the cluster of the log has as many as its jobs held at once, and ``few`` on
+        which each of them fits, or more.
         """
         from experiments.scenario.steps import read
 
@@ -410,15 +411,16 @@ class _Search:
         record = read(first).workload.record
         if record is None or not record.has_starts:
             return []
-        nodes = today
         gpus, _ = record.most_at_once()
-        if nodes is None:
-            of_each = getattr(first.cluster, "gpus_per_node", 1)
-            nodes = max(1, int(np.ceil(gpus / of_each - 1e-9)))
+        of_each = getattr(first.cluster, "gpus_per_node", 1)
+        nodes = max(few, int(np.ceil(gpus / of_each - 1e-9))) if today is None else today
         scenario, text = self._at(nodes), VARIED["nodes"].text(nodes)
         plan = Plan((), (self._target.metric,), 1, option="--target")
-        found = on_same_draws({text: scenario}, plan, self._runs, text)
-        beside = said_of_record(scenario, found.runs, text)
+        try:
+            found = on_same_draws({text: scenario}, plan, self._runs, text)
+            beside = said_of_record(scenario, found.runs, text)
+        except InputError:  # the answer stands without this line
+            beside = []
         return beside if today is not None else [on_fewest(gpus, nodes, best, beside)]
 
     def best(self, draws: int, few: int, begin: int, most: int, near: bool = False) -> int | None:
@@ -504,7 +506,8 @@ def on_fewest(gpus: float, nodes: int, best: int | None, beside: Sequence[str]) 
     beside : on the waits of the log on so many nodes; may be empty.
     """
     text = VARIED["nodes"].text(nodes)
-    told = f"jobs of this log held {gpus:,.6g} GPUs at once, so its cluster has {text} or more"
+    held = f"{gpus:,.6g} GPU{'' if gpus == 1 else 's'}"
+    told = f"jobs of this log held {held} at once, and each of them fitted, so its cluster has {text} or more"
     if best is not None and best < nodes:
         told += f", and the answer has fewer ({best:,})"
     told += ". --nodes says how many it has"

@@ -73,9 +73,12 @@ def verdict(found: Agreement, held: HeldOut | None) -> Verdict:
             return Verdict("recommended", f"{said}{_who(found)}", factor=factor_of(found.ratio))
         return Verdict("refused", f"{said}{differences} No size is recommended.", factor=factor_of(found.ratio))  # fmt: skip
     if math.isnan(held.ratio.mean):
+        none = "No job of the second half waited"
+        if math.isnan(held.recorded_s):
+            none = "No start of the second half is recorded"
         return Verdict(
             "refused",
-            f"{said}{differences} No job of the second half waited, so nothing that was fitted on the first half can be judged, "
+            f"{said}{differences} {none}, so nothing that was fitted on the first half can be judged, "
             "and no size is recommended.",
         )
     if not _is_near(held.ratio.mean):
@@ -200,24 +203,26 @@ def record_lines(found: Agreement, policy: str) -> list[str]:
     return told
 
 
-def rule_lines(suggested: Sequence[Rule], tried: Sequence[Tried]) -> list[str]:
-    """Rules that the record suggests, and how each did on the first half where they were tried."""
-    if not tried:
+def rule_lines(
+    suggested: Sequence[Rule], tried: Sequence[Tried], skipped: Sequence[tuple[Rule, str]] = ()
+) -> list[str]:
+    """Rules that the record suggests, and with ``--calibrate`` how each did on the first half, or why it was not tried."""
+    if not (tried or skipped):
         return [f"rule         {rule.words}; --calibrate tries it" for rule in suggested]
     return [
         f"rule         {each.rule.words}: on the first half "
         f"{each.before.ratio.mean:.2f} of the recorded mean becomes {each.after.ratio.mean:.2f}, rank correlation "
         f"{_known(each.before.waits)} becomes {_known(each.after.waits)}; {'kept' if each.kept else 'not kept'}"
         for each in tried
-    ]
+    ] + [f"rule         {rule.words}; not tried: {why}" for rule, why in skipped]
 
 
 def held_line(held: HeldOut) -> str:
     """The fitted number of nodes and how it did."""
-    return (
-        f"held out     with {held.nodes:,} of {held.of:,} nodes{_rules(held)}, fitted on the first half: "
-        f"{time_of(held.simulated_s)} on the second (recorded {time_of(held.recorded_s)})"
-    )
+    waits = f"{time_of(held.simulated_s)} on the second (recorded {time_of(held.recorded_s)})"
+    if math.isnan(held.recorded_s):
+        waits = "no start of the second is recorded"
+    return f"held out     with {held.nodes:,} of {held.of:,} nodes{_rules(held)}, fitted on the first half: {waits}"
 
 
 def _summary(waits: Waits) -> str:

@@ -43,7 +43,7 @@ class HeldOut:
     nodes, of : fitted, and as documented.
     settings : ``KEY=VALUE`` each, which make a scenario the fitted one; empty where it is as documented.
     fit : simulated mean wait of the first half over the recorded one.
-    simulated_s, recorded_s : mean waits of the second half.
+    simulated_s, recorded_s : mean waits of the second half; NaN where no start in it is known.
     ratio : of these, with its interval.
     rules : those that were kept.
     """
@@ -82,6 +82,8 @@ class Calibration:
     ) -> None:
         self._entrant, self._sides, self._simulations = entrant, sides, simulations
         self._folder = folder
+        self.skipped: list[tuple[Rule, str]] = []
+        """Rules that `kept` did not try, and why."""
         half = len(sides.job_id) // 2
         self.first, self.second = np.arange(half), np.arange(half, len(sides.job_id))
         self.groups = _groups(entrant.scenario)
@@ -99,16 +101,14 @@ class Calibration:
         chosen: list[Rule] = []
         found: list[Tried] = []
         for rule in rules:
-            if (
-                _is_other_tenant(rule, chosen)
-                or (rule.outages and self._folder is None)
-                or _tables(rule) & {*self._entrant.scenario.features}  # the site's own stay
-            ):
+            if why := self._hindrance(rule, chosen):
+                self.skipped.append((rule, why))
                 continue
             scenario = self._first_jobs(self._with(self._entrant.scenario, [*chosen, rule]))
             try:
                 ran = self._run(scenario, f"the first half of the jobs; {rule.words}")
-            except InputError:  # some jobs cannot keep to the rule
+            except InputError as error:  # some jobs cannot keep to the rule
+                self.skipped.append((rule, str(error)))
                 continue
             after = agreement_of(ran.recorded, ran.simulated, ran.pool_gpus)
             is_kept = distance_of(after) < distance_of(now) - LEAST_GAIN
@@ -117,6 +117,15 @@ class Calibration:
                 chosen.append(rule)
                 now = after
         return found
+
+    def _hindrance(self, rule: Rule, chosen: Sequence[Rule]) -> str:
+        """The reason why a rule cannot be tried beside others; empty where it can."""
+        if _is_other_tenant(rule, chosen):
+            return "a scenario limits users or partitions, and a rule of the other kind is kept"
+        if rule.outages and self._folder is None:
+            return "no folder for the file of its outages"
+        own = _tables(rule) & {*self._entrant.scenario.features}
+        return f"the scenario has its own [{min(own)}]" if own else ""
 
     def held_out(self, rules: Sequence[Rule] = ()) -> HeldOut | None:
         """The fitted number of nodes under these rules, judged; None where the machine is not one of nodes.
@@ -149,8 +158,8 @@ class Calibration:
         sizes = _shared(groups, nodes).items() if nodes != of else ()
         return HeldOut(
             nodes, of, (*self._settings(rules), *(f"{key}={n}" for key, n in sizes)),
-            fit_s / recorded_s if recorded_s > 0 else math.nan, float(other.wait_s.mean()),
-            float(one.wait_s.mean()), ratio_of_means(one, other), tuple(rules),
+            fit_s / recorded_s if recorded_s > 0 else math.nan, _mean(other), _mean(one),
+            ratio_of_means(one, other), tuple(rules),
         )  # fmt: skip
 
     def _fewest(self, of: int) -> int:
@@ -196,6 +205,11 @@ class Calibration:
 def _mean_s(simulated: Side, recorded: Side) -> float:
     """Simulated mean wait of the jobs whose recorded wait is known, s."""
     return float(np.nanmean(simulated.wait_s[np.isfinite(recorded.wait_s)]))
+
+
+def _mean(side: Side) -> float:
+    """Mean wait, s; NaN of no job."""
+    return float(side.wait_s.mean()) if len(side.wait_s) else math.nan
 
 
 def _tables(rule: Rule) -> set[str]:

@@ -44,7 +44,8 @@ class Validation:
     agreements : by policy.
     partitions : of the first policy, by partition, the largest first; empty where the log has one at most.
     suggested : rules that the record of the first half of the jobs suggests.
-    tried : these rules on the first half, where they were calibrated.
+    tried, skipped : these rules on the first half, where they were calibrated, and those that were not tried, with the
+        reason.
     failures : that the record tells and the scenario does not have.
     """
 
@@ -55,6 +56,7 @@ class Validation:
     partitions: dict[str, Agreement]
     suggested: tuple[Rule, ...]
     tried: tuple[Tried, ...]
+    skipped: tuple[tuple[Rule, str], ...]
     failures: tuple[Failures, ...]
     held: HeldOut | None
     verdict: Verdict
@@ -75,7 +77,7 @@ class Validation:
                 f"partition    {name or '(none)'}: {found.recorded.count:,} jobs, recorded mean "
                 f"{found.recorded.mean_s / 3600:.3g} h, simulated {found.simulated.mean_s / 3600:.3g} h"
             )
-        yield from rule_lines(self.suggested, self.tried)
+        yield from rule_lines(self.suggested, self.tried, self.skipped)
         for each in self.failures:
             yield f"failures     {each.words()}"
         if self.held is not None:
@@ -142,7 +144,7 @@ def validate(
                 excluded.append(Excluded("fitted cluster", str(error)))
     return Validation(
         log, entrant.scenario, sides, agreements, _by_partition(sides[policy]), tuple(rules),
-        tuple(tried), _failures(sides[policy], entrant.scenario), held, verdict(first, held), tuple(excluded),
+        tuple(tried), tuple(calibration.skipped), _failures(sides[policy], entrant.scenario), held, verdict(first, held), tuple(excluded),
     )  # fmt: skip
 
 

@@ -52,14 +52,19 @@ class Recorded:
         return self.recorded_start_s - self.submit_s
 
     def most_at_once(self) -> tuple[float, float]:
-        """The most GPUs that jobs held at once, and from when on they did so first, s; a job without an end holds none."""
-        known = np.isfinite(self.recorded_start_s + self.end_s)
+        """The most GPUs that jobs held at once, and from when on they did so first, s.
+
+        A job without an end holds its own until the last time of all.
+        """
+        known = np.isfinite(self.recorded_start_s)
+        if not known.any():
+            return 0.0, np.nan
         start_s, end_s, gpus = (
             column[known] for column in (self.recorded_start_s, self.end_s, self.num_gpus)
         )
+        last_s = max(np.nanmax(end_s, initial=-np.inf), start_s.max())
+        end_s = np.where(np.isnan(end_s), last_s, end_s)
         times_s = np.unique(np.concatenate([start_s, end_s]))
-        if not len(times_s):
-            return 0.0, np.nan
         begin, over = np.searchsorted(times_s, start_s), np.searchsorted(times_s, end_s)
         held = np.bincount(begin, gpus, len(times_s)) - np.bincount(over, gpus, len(times_s))
         in_use = held.cumsum()

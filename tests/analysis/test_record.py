@@ -201,6 +201,15 @@ def test_what_room_says_of_capacity(free_h, said):
     assert words.endswith(said)
 
 
+def test_a_job_without_an_end_holds_its_gpus_to_the_last():
+    """2 GPUs from 0 on, and 3 from 1 h to 2 h: 5 at once, by both sums, and the queue has none free of 5."""
+    found = record([(0, 0, np.nan, 2), (0, HOUR_S, 2 * HOUR_S, 3), (0, np.nan, np.nan, 9)])
+    assert found.most_at_once() == (5, HOUR_S)
+    assert Queue.of(found, 5).free.min() == 0
+    assert "of the 5 GPUs in use at most" in line(told(found, None), "use")
+    assert record([(0, np.nan, np.nan, 9)]).most_at_once()[0] == 0
+
+
 def test_more_in_use_than_there_is_and_no_cluster():
     rows = [(0, 0, HOUR_S, 3), (HOUR_S / 2, HOUR_S / 2, 2 * HOUR_S, 3)]
     assert line(told(record(rows)), "use").endswith(

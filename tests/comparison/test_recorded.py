@@ -13,7 +13,7 @@ a,0,0,100,1
 b,0,200,100,1
 c,10,420,100,1
 """
-LINE = "simulated waits of this log are {:.2f} of the recorded ones: schedlab validate"
+LINE = "simulated waits of this log are {:.2f} of the recorded ones (schedlab validate says more)"
 
 
 def record(*waits: float) -> Recorded:
@@ -67,7 +67,7 @@ def test_size_without_todays_nodes_takes_the_fewest_that_the_log_used(target, to
     log = tmp_path / "log.csv"
     log.write_text(LOG + "d,420,420,300,1\n")
     ran = done("size", log, "--gpus", 1, "--target", target, "--draws", 1, "--out", tmp_path / "o")
-    note = "jobs of this log held 2 GPUs at once, so its cluster has 2 nodes or more"
+    note = "jobs of this log held 2 GPUs at once, and each of them fitted, so its cluster has 2 nodes or more"
     after = ". --nodes says how many it has. With 2 nodes, simulated waits of this log are"
     assert f"{note}{told}{after}" in ran.stderr
 
@@ -81,5 +81,33 @@ def test_size_without_todays_nodes_takes_the_fewest_that_the_log_used(target, to
     ],
 )  # fmt: skip
 def test_the_fewest_nodes_of_a_log_in_words(nodes, best, beside, told):
-    begin = "jobs of this log held 216 GPUs at once, so its cluster has "
+    begin = "jobs of this log held 216 GPUs at once, and each of them fitted, so its cluster has "
     assert on_fewest(216.0, nodes, best, beside) == begin + told
+    assert on_fewest(1.0, 1, None, []).startswith("jobs of this log held 1 GPU at once, and")
+
+
+def test_size_of_a_log_whose_job_needs_the_memory_of_several_nodes(tmp_path):
+    """One job of 3 GPUs and 150 GB at a time: three nodes of 64 GB hold it, though one has its GPUs."""
+    log = tmp_path / "log.csv"
+    rows = "".join(f"{name},{at},{at},10,3,150\n" for name, at in (("a", 0), ("b", 20), ("c", 40)))
+    log.write_text("job_id,submit_time_s,start_time_s,duration_s,num_gpus,memory_gb\n" + rows)
+    words = (
+        "size",
+        log,
+        "--gpus",
+        3,
+        "--draws",
+        1,
+        "--target",
+        "mean_wait < 1h",
+        "--set",
+        "cluster.memory_gb_per_node=64",
+    )
+    ran = done(*words, "--out", tmp_path / "o")
+    assert "3 nodes meet" in ran.stdout
+    assert (
+        "jobs of this log held 3 GPUs at once, and each of them fitted, so its cluster has 3 nodes or more"
+        in ran.stderr
+    )
+    ran = done(*words, "--nodes", 1, "--out", tmp_path / "p")  # the job does not fit today's nodes
+    assert "3 nodes meet" in ran.stdout

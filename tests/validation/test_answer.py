@@ -2,10 +2,12 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from experiments.validation.agreement import Agreement
+from experiments.validation.agreement import Agreement, Side
 from experiments.validation.answer import (
     Verdict,
     distance,
@@ -17,7 +19,7 @@ from experiments.validation.answer import (
     time_of,
     verdict,
 )
-from experiments.validation.calibrating import HeldOut, Tried
+from experiments.validation.calibrating import Calibration, HeldOut, Tried
 from experiments.validation.rules import Rule
 from simulator.metrics.waits import Waits
 from simulator.statistics import Estimate
@@ -58,6 +60,9 @@ CASES = [
     (found(), held(NAN),
      Verdict("refused", "Waits are too short by half." + ONLY + " No job of the second half waited, so nothing that was fitted on the "
              "first half can be judged, and no size is recommended.")),
+    (found(), replace(held(NAN), recorded_s=NAN),
+     Verdict("refused", "Waits are too short by half." + ONLY + " No start of the second half is recorded, so nothing that was fitted "
+             "on the first half can be judged, and no size is recommended.")),
     # room: no number of nodes is an answer
     (found(0.03, room=0.995, ends=(0.02, 0.04)), held(),
      Verdict("refused", "Waits are too short by 97 %. Capacity is not what limits: 100 % of the recorded waiting passed "
@@ -160,7 +165,35 @@ def test_lines():
     )
 
 
+def test_rules_that_cannot_be_tried():
+    """One of partitions beside one of users, one of outages without a folder, and one of a table that the scenario has."""
+    own = SimpleNamespace(features={"calendar": None}, cluster=None)
+    fitting = Calibration(SimpleNamespace(scenario=own), SimpleNamespace(job_id=[]), None)
+    users, partitions = (Rule(by, (f"tenants.by={by}",)) for by in ("user", "vc"))
+    for rule, chosen, why in (
+        (users, [users], ""),
+        (
+            partitions,
+            [users],
+            "a scenario limits users or partitions, and a rule of the other kind is kept",
+        ),
+        (Rule("", outages=((0.0, 1.0),)), [], "no folder for the file of its outages"),
+        (Rule("", hours=((3600, "mon"),)), [], "the scenario has its own [calendar]"),
+    ):
+        assert fitting._hindrance(rule, chosen) == why
+    skipped = Rule("", hours=((3600, "mon"),))
+    fitting.first = fitting.second = slice(0)
+    assert [rule for rule, _ in fitting.skipped] == []
+    side = Side(*[np.zeros(0)] * 4)
+    fitting._sides = SimpleNamespace(recorded=side, simulated=side, pool_gpus=[1.0])
+    assert fitting.kept([skipped]) == []
+    assert fitting.skipped == [(skipped, "the scenario has its own [calendar]")]
+
+
 def test_lines_where_something_is_not_known():
+    assert held_line(replace(held(NAN), recorded_s=NAN)).endswith(
+        "on the first half: no start of the second is recorded"
+    )
     assert "(" not in lines("sjf", found(ends=(-INF, INF)))[1].partition(";")[0]
     assert len(lines("sjf", found(NAN))) == 1
     assert len(record_lines(found(room=NAN), "sjf")) == 1
@@ -169,6 +202,10 @@ def test_lines_where_something_is_not_known():
 def test_lines_of_rules():
     tried = Tried(RULE, found(0.5, rank=0.2), found(1.0, rank=NAN), True)
     assert rule_lines([RULE], []) == ["rule         users stop; --calibrate tries it"]
+    assert rule_lines([RULE], [], [(RULE, "why")]) == ["rule         users stop; not tried: why"]
+    assert rule_lines([RULE], [tried], [(RULE, "why")])[1:] == [
+        "rule         users stop; not tried: why"
+    ]
     assert rule_lines([RULE], [tried, replace(tried, kept=False)]) == [
         "rule         users stop: on the first half 0.50 of the recorded mean becomes 1.00, rank correlation 0.20 becomes "
         f"unknown; {kept}"
