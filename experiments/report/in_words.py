@@ -40,7 +40,7 @@ def meaning(
     if outcome == "not comparable":
         return "It cannot be compared."
     if outcome == "undetermined":
-        low, high = (f"{end:.4g}" for end in between)
+        low, high = map(_told, between)
         return f"Our readings reach from {low} to {high}{_unit(number)}; the printed value lies between."
     what = "number" if row.ci_low is None else "interval"
     if number.kind == "theorem" and row.verdict != "inconclusive":
@@ -77,10 +77,10 @@ def _part(number: Number) -> str:
     low, high = partial(number.rule)
     unit = _unit(number)
     if math.isinf(low):
-        return f"at most {high:.4g}{unit}, which counts as a part of it"
+        return f"at most {_told(high)}{unit}, which counts as a part of it"
     if math.isinf(high):
-        return f"at least {low:.4g}{unit}, which counts as a part of it"
-    return f"within {low:.4g} to {high:.4g}{unit}, which counts as a part of it"
+        return f"at least {_told(low)}{unit}, which counts as a part of it"
+    return f"within {_told(low)} to {_told(high)}{unit}, which counts as a part of it"
 
 
 def reason(number: Number, outcome: str, row: Claim, readings: int, giving: int) -> str:
@@ -125,14 +125,14 @@ def _wanted(number: Number) -> str:
     low, high = number.accepted
     unit = _unit(number)
     if number.kind == "at most":
-        return f"at most {number.high:g}{unit}"
+        return f"at most {_told(number.high)}{unit}"
     if number.kind in ("at least", "ordering"):
-        return f"at least {number.low:g}{unit}"
+        return f"at least {_told(number.low)}{unit}"
     if number.kind == "range" or number.low < number.high:
-        return f"within the printed range, {number.low:g} to {number.high:g}{unit}"
-    if f"{low:.4g}" == f"{high:.4g}":
-        return f"{low:.4g}{unit}"
-    return f"within {low:.4g} to {high:.4g}{unit}, the margin around the printed value"
+        return f"within the printed range, {_told(number.low)} to {_told(number.high)}{unit}"
+    if _told(low) == _told(high):
+        return f"{_told(low)}{unit}"
+    return f"within {_told(low)} to {_told(high)}{unit}, the margin around the printed value"
 
 
 def _printed(row: Claim) -> str:
@@ -142,6 +142,11 @@ def _printed(row: Claim) -> str:
         if isinstance(row.paper_value, str)
         else f"{row.paper_value:g}{unit}"
     )
+
+
+def _told(value: float) -> str:
+    """Four digits, all of those before the point."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def _unit(number: Number) -> str:

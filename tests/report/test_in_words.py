@@ -62,6 +62,8 @@ def row(verdict="not reproduced", **fields):
          "counts as a part of it."),
         (HOURS | {"value": 20}, row(), "undetermined", 2, "Our readings reach from 1.5 to 30 h; the printed value lies between."),
         (HOURS | {"value": 20}, row("not comparable"), "not comparable", 1, "It cannot be compared."),
+        (HOURS | {"value": 5000}, row("reproduced"), "reproduced", 1,
+         "Our interval is within 4,500 to 5,500 h, the margin around the printed value."),
     ],
 )  # fmt: skip
 def test_the_class_of_a_number_in_one_sentence(number, of, outcome, readings, told):
