@@ -26,6 +26,11 @@ def printable(text: str) -> str:
     )
 
 
+def counted(number: int, what: str) -> str:
+    """A number of things: "1 event", "2 events"."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def one_line(error: BaseException) -> str:
     """The message of an error on one line that a terminal can show."""
     return printable(" ".join(str(error).split()))

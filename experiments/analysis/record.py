@@ -17,6 +17,7 @@ from experiments.analysis.record_rules import (
     stretches,
 )
 from experiments.analysis.spans import span
+from experiments.text import counted
 from simulator.metrics.waits import waits_of
 from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
 from simulator.model.cluster import FloatArray
@@ -76,37 +77,37 @@ def _states(record: Recorded, duration_s: FloatArray) -> Iterator[str]:
 def _waits(record: Recorded) -> Iterator[str]:
     found = waits_of(record.wait_s)
     yield (
-        f"recorded   {found.count:,} waits: mean {span(found.mean_s)}, median {span(found.median_s)}, "
+        f"recorded   {counted(found.count, 'wait')}: mean {span(found.mean_s)}, median {span(found.median_s)}, "
         f"p95 {span(found.p95_s)}, {_percent(found.at_once)} at most a minute"
     )
-    for title, groups in (
-        ("partition", record.partition),
-        ("GPUs", _sizes(record.num_gpus)),
-        ("user", record.user),
-    ):
-        yield from _by(title, groups, record.wait_s)
+    yield from _by("partition", record.partition, record.wait_s)
+    yield from _by("GPUs", _sizes(record.num_gpus), record.wait_s, record.num_gpus)
+    yield from _by("user", record.user, record.wait_s)
 
 
 def _sizes(gpus: FloatArray) -> list[str]:
-    """Classes of numbers of GPUs: each number, or powers of two where there are many."""
+    """Classes of numbers of GPUs: each number, or parts of one and powers of two where there are many."""
     if len(np.unique(gpus)) <= MOST_NAMED:
-        return [f"{g:.3g}" for g in gpus.tolist()]
-    low = 2 ** np.floor(np.log2(np.maximum(gpus, 1))).astype(np.int64)
-    return [f"{n}" if n == 1 else f"{n}-{2 * n - 1}" for n in low.tolist()]
+        return [f"{g:,.6g}" for g in gpus.tolist()]
+    low = np.where(gpus < 1, 0, 2 ** np.log2(np.maximum(gpus, 1)).astype(np.int64))
+    names = {0: "below 1", 1: "1"}
+    return [names.get(n, f"{n}-{2 * n - 1}") for n in low.tolist()]
 
 
-def _by(title: str, names: Sequence[str], wait_s: FloatArray) -> Iterator[str]:
-    """Mean waits of the groups with the most jobs; nothing where there is one group."""
+def _by(
+    title: str, names: Sequence[str], wait_s: FloatArray, sizes: FloatArray | None = None
+) -> Iterator[str]:
+    """Mean waits of the groups with the most jobs, in the order of their sizes; nothing where there is one group."""
     known = np.isfinite(wait_s)
     counts = Counter(name for name, is_known in zip(names, known.tolist(), strict=True) if is_known)
     if len(counts) < 2:
         return
     of, listed, shown = np.asarray(names, dtype=object), [], counts.most_common(MOST_NAMED)
-    if title == "GPUs":
-        shown.sort(key=lambda each: float(each[0].partition("-")[0]))
+    if sizes is not None:
+        shown.sort(key=lambda each: float(sizes[of == each[0]].min()))
     for name, count in shown:
         mean_s = float(wait_s[known & (of == name)].mean())
-        listed.append(f"{name or '(none)'} {span(mean_s)} ({count:,} jobs)")
+        listed.append(f"{name or '(none)'} {span(mean_s)} ({counted(count, 'job')})")
     more = f"; {len(counts) - MOST_NAMED} more" if len(counts) > MOST_NAMED else ""
     yield f"  by {title:9} mean wait {', '.join(listed)}{more}"
 
@@ -152,10 +153,10 @@ def _room_by_partition(queue: Queue, names: Sequence[str]) -> Iterator[str]:
     listed = []
     for name, _ in counts.most_common(MOST_NAMED):
         whole_s = float(waited_s[of == name].sum())
-        part = _percent(room_s[of == name].sum() / whole_s) if whole_s > 0 else "nobody waited"
+        part = _percent(room_s[of == name].sum() / whole_s) if whole_s > 0 else "no wait"
         listed.append(f"{name} {part}")
     more = f"; {len(counts) - MOST_NAMED} more" if len(counts) > MOST_NAMED else ""
-    yield f"  by partition, of any nodes: {', '.join(listed)}{more}"
+    yield f"  by partition, on any nodes: {', '.join(listed)}{more}"
 
 
 def _clock(record: Recorded) -> Iterator[str]:
@@ -189,20 +190,24 @@ def _rules(record: Recorded, queue: Queue, asked_s: FloatArray) -> Iterator[str]
         if found := stops(queue, names):
             listed = ", ".join(f"{stop.name} at {stop.most}" for stop in found[:MOST_NAMED])
             more = f", {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
-            yield f"rules      {len(found)} {what}s wait with room and stop at one number of running jobs: {listed}{more}"
+            does = ("waits", "stops") if len(found) == 1 else ("wait", "stop")
+            yield (
+                f"rules      {counted(len(found), what)} {does[0]} with room and {does[1]} at one number of running jobs: "
+                f"{listed}{more}"
+            )
     idle = stretches(queue)
     if len(idle):
         long_h = (idle[:, 1] - idle[:, 0]) / HOUR_S
         k = int(long_h.argmax())
         yield (
-            f"rules      {len(idle):,} times no job started for an hour or more, though the first in the queue fitted: "
+            f"rules      {'once' if len(idle) == 1 else f'{len(idle):,} times'} no job started for an hour or more, though the first in the queue fitted: "
             f"{long_h.sum():.4g} h in all, the longest {long_h[k]:.3g} h, {_when(record, idle[k, 0])}"
         )
     rows = held(queue)
     if len(rows):
         k = int(np.nanargmax(np.where(np.isin(np.arange(len(record)), rows), record.wait_s, -1)))
         yield (
-            f"rules      {len(rows):,} jobs waited for 2 days or more while their GPUs were free; the longest wait is "
+            f"rules      {counted(len(rows), 'job')} waited for 2 days or more while their GPUs were free; the longest wait is "
             f"{span(float(record.wait_s[k]))}, of a job submitted {_when(record, record.submit_s[k])}"
         )
 

@@ -62,17 +62,22 @@ class Failures:
             )
         told += "where the site started them again, their waits hold runs that failed. [failures] simulates such failures"
         if self.instants:
-            times = "1 second" if self.instants == 1 else f"{self.instants} seconds"
+            times = "Once" if self.instants == 1 else f"At {self.instants} times"
             told += (
-                f". In {times}, jobs of several users failed at once: nodes may have been away then, "
+                f". {times}, jobs of several users failed at once: nodes may have been away then, "
                 "so list these times: --set outages.path=FILE"
             )
         return told
 
 
+def states_of(record: Recorded) -> list[str]:
+    """The state of each job in capitals, without what follows it ("NODE_FAIL by 0")."""
+    return [(state.split() or [""])[0].upper() for state in record.state]
+
+
 def failures_of(record: Recorded) -> Iterator[Failures]:
     """Failures of nodes, and of jobs where they are many."""
-    states = np.array([(state.split() or [""])[0].upper() for state in record.state], dtype=object)
+    states = np.array(states_of(record), dtype=object)
     run_s = np.nan_to_num(record.end_s - record.recorded_start_s)
     work_h = record.num_gpus * run_s / HOUR_S
     all_h = max(float(work_h.sum()), 1e-300)

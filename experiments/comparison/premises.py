@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from experiments.analysis.record_failures import NODE_FAILS
+from experiments.analysis.record_failures import NODE_FAILS, states_of
 from simulator.features.reconfiguration import Delays
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def _of_failures(given: list[Scenario], runs: pd.DataFrame) -> Iterable[str]:
     from experiments.scenario.build import build
 
     record = build(given[0])[0].record
-    failed = 0 if record is None else sum(state.upper() in NODE_FAILS for state in record.state)
+    failed = 0 if record is None else sum(state in NODE_FAILS for state in states_of(record))
     if failed:
         yield f"the log holds failures of nodes already, of {failed} jobs: those of the scenario come on top"
 

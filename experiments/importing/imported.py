@@ -73,11 +73,6 @@ def jobs_in(jobs: Path) -> Workload | None:
         return None
 
 
-def counted(number: int, what: str) -> str:
-    """A number of things: "1 event", "2 events"."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
 def _comment(text: str) -> str:
     """A text in a comment: on one line, without control characters."""
     return printable(" ".join(text.split()))

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from experiments.importing.imported import Imported, counted
+from experiments.importing.imported import Imported
 from experiments.importing.slurm_limits import of_cluster, piped
+from experiments.text import counted
 from simulator.errors import InputError
 
 UNKNOWN = ("Unknown", "None", "N/A", "")

@@ -11,7 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from experiments.importing.imported import Imported, counted
+from experiments.importing.imported import Imported
+from experiments.text import counted
 from simulator.errors import InputError
 from simulator.files.inputs import MOST_CONFIG_BYTES, read_input
 from simulator.model.workload import Workload

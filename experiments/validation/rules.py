@@ -71,21 +71,27 @@ def suggested(log: Recorded, asked_s: FloatArray, total_gpus: float) -> list[Rul
     """
     queue = Queue.of(log, total_gpus)
     found = [*_calendar(log, asked_s)]
-    for by, what, names in (("user", "users", log.user), ("vc", "partitions", log.partition)):
+    for by, what, names in (("user", "user", log.user), ("vc", "partition", log.partition)):
         jobs = {stop.name: stop.most for stop in stops(queue, names)}
         if jobs:
             listed = ", ".join(f"{name} at {most}" for name, most in jobs.items())
-            words = f"{what} wait with room and stop at a number of running jobs: {listed}"
-            found.append(_limit(by, "max_jobs", jobs, words))
+            found.append(
+                _limit(by, "max_jobs", jobs, f"{_stop(what, jobs)} of running jobs: {listed}")
+            )
         gpus = {
             name: most for name, most in _stops_at_gpus(queue, names).items() if name not in jobs
         }
         if gpus:
             listed = ", ".join(f"{name} at {most:g}" for name, most in gpus.items())
-            found.append(
-                _limit(by, "quota", gpus, f"{what} wait with room and stop at a number of GPUs: {listed}")
-            )  # fmt: skip
+            found.append(_limit(by, "quota", gpus, f"{_stop(what, gpus)} of GPUs: {listed}"))
     return [*found, *_standing_still(queue)]
+
+
+def _stop(what: str, limits: Mapping[str, float]) -> str:
+    """Users or partitions, or one of them, that stop at a number, a part of a sentence."""
+    if len(limits) == 1:
+        return f"a {what} waits with room and stops at a number"
+    return f"{what}s wait with room and stop at a number"
 
 
 def _limit(by: str, key: str, limits: Mapping[str, float], words: str) -> Rule:

@@ -11,6 +11,7 @@ import numpy as np
 
 from experiments.analysis.record_failures import Failures, failures_of
 from experiments.comparison.entrants import Excluded, field_of
+from experiments.text import counted
 from experiments.validation.agreement import Agreement, agreement_of
 from experiments.validation.answer import (
     Verdict,
@@ -74,7 +75,7 @@ class Validation:
             yield from lines(policy, found)
         for name, found in self.partitions.items():
             yield (
-                f"partition    {name or '(none)'}: {found.recorded.count:,} jobs, recorded mean "
+                f"partition    {name or '(none)'}: {counted(found.recorded.count, 'job')}, recorded mean "
                 f"{found.recorded.mean_s / 3600:.3g} h, simulated {found.simulated.mean_s / 3600:.3g} h"
             )
         yield from rule_lines(self.suggested, self.tried, self.skipped)

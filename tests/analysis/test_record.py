@@ -54,7 +54,7 @@ def test_not_capacity_by_partition():
     lines = told(record(rows, partition=["x", "x", "y", ""]))
     at = lines.index(line(lines, "not capacity"))
     assert lines[at].startswith("not capacity 50 %")
-    assert lines[at + 1] == "  by partition, of any nodes: x 100 %, y 0 %, (none) nobody waited"
+    assert lines[at + 1] == "  by partition, on any nodes: x 100 %, y 0 %, (none) no wait"
     assert not line(told(record(rows, partition=["x"] * 4)), "  by partition, of")
 
 
@@ -169,7 +169,7 @@ def test_waits_use_and_room_in_words():
         "recorded   4 waits: mean 11 h, median 14.5 h, p95 15 h, 25 % at most a minute"
     )
     assert line(lines, "  by GPUs") == (
-        "  by GPUs      mean wait 1 14.5 h (2 jobs), 2 15 h (1 jobs), 3 0 s (1 jobs)"
+        "  by GPUs      mean wait 1 14.5 h (2 jobs), 2 15 h (1 job), 3 0 s (1 job)"
     )
     assert (
         line(lines, "  by user") == "  by user      mean wait a 7.5 h (2 jobs), b 14.5 h (2 jobs)"
@@ -210,6 +210,19 @@ def test_a_job_without_an_end_holds_its_gpus_to_the_last():
     assert record([(0, np.nan, np.nan, 9)]).most_at_once()[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("gpus", "words"),
+    [
+        ([2048, 256, 1024], "256 0 s (1 job), 1,024 0 s (1 job), 2,048 0 s (1 job)"),
+        ([0.5, 0.00001], "1e-05 0 s (1 job), 0.5 0 s (1 job)"),
+        ([1500, 0.25, 1, 0.5, 3, 2], "below 1 0 s (2 jobs), 1 0 s (1 job), 2-3 0 s (2 jobs), 1024-2047 0 s (1 job)"),
+    ],
+)  # fmt: skip
+def test_sizes_in_the_order_of_their_numbers(gpus, words):
+    rows = [(0, 0, HOUR_S, g) for g in gpus]
+    assert line(told(record(rows)), "  by GPUs") == f"  by GPUs      mean wait {words}"
+
+
 def test_more_in_use_than_there_is_and_no_cluster():
     rows = [(0, 0, HOUR_S, 3), (HOUR_S / 2, HOUR_S / 2, 2 * HOUR_S, 3)]
     assert line(told(record(rows)), "use").endswith(
@@ -243,7 +256,7 @@ def test_rules_in_words():
     )
     lines = told(record(limited(4), user=("ann",) * 40), (25, 4))
     assert (
-        "rules      1 users wait with room and stop at one number of running jobs: ann at 4"
+        "rules      1 user waits with room and stops at one number of running jobs: ann at 4"
         in lines
     )
     assert (

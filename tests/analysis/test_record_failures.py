@@ -71,8 +71,8 @@ def test_jobs_of_several_users_that_fail_at_once(hours, users, seconds):
     assert found.instants == seconds
     at_once = {
         0: "",
-        1: ". In 1 second, jobs of several users failed at once: nodes may have been away then, so list these times: --set outages.path=FILE",
-        2: ". In 2 seconds, jobs of several users failed at once: nodes may have been away then, so list these times: --set outages.path=FILE",
+        1: ". Once, jobs of several users failed at once: nodes may have been away then, so list these times: --set outages.path=FILE",
+        2: ". At 2 times, jobs of several users failed at once: nodes may have been away then, so list these times: --set outages.path=FILE",
     }
     assert found.words().endswith(AGAIN + at_once[seconds])
 

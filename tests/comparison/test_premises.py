@@ -71,3 +71,8 @@ def test_failures_that_the_log_holds_already(tmp_path):
     line = "the log holds failures of nodes already, of 2 jobs: those of the scenario come on top"
     assert told({"lost_gpu_h": [1.0]}, scenario(workload=log, **FAILS, **SAVED)) == [line]
     assert told({"lost_gpu_h": [0.0]}, scenario(workload=log)) == []
+    (tmp_path / "jobs.csv").write_text(
+        "job_id,submit,start,end,gpus,state\na,0,0,9,1,NODE_FAIL by 0\nb,0,0,9,1,node_fail\nc,0,0,9,1,FAILED\n"
+    )
+    plain = {"kind": "csv", "path": str(tmp_path / "jobs.csv")}
+    assert told({"lost_gpu_h": [1.0]}, scenario(workload=plain, **FAILS, **SAVED)) == [line]
