@@ -149,7 +149,7 @@ def _named(paper: str, quantity: str) -> tuple[tuple[str, ...], str, str]:
         return (f"gain.{name}",), "", "gaps of 20,000 s / N and more, " if part else "all gaps, "
     if name == "saving":
         return ("saving-abstract", "saving-conclusions"), part.upper(), ""
-    return ("over-central", "not-worse"), "", ""
+    return (name,), "", ""
 
 
 def main() -> None:
