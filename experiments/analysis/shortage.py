@@ -40,17 +40,19 @@ IsOwn = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 @dataclass(frozen=True)
 class Quota:
-    """The limit of the job's tenant.
+    """The limits of the job's tenant.
 
     Attributes
     ----------
     tenant, gpus : who, and how many GPUs its jobs may hold together.
     jobs : names of the tenant's jobs.
+    at_once : how many of them may run at once.
     """
 
     tenant: str
     gpus: float
     jobs: frozenset[str]
+    at_once: float = np.inf
 
 
 @dataclass
@@ -62,6 +64,7 @@ class _Part:
     what : the resource, or the job that stood before this one.
     text : how it was at first.
     behind : GPUs that the job needs that stood before this one; None where a resource was short.
+    of : these GPUs in words, see `Shortages.gpus_of`.
     free : the fewest and the most GPUs that were free.
     beyond_s : end of this job, had it started, where others passed the one before it; else NaN.
     """
@@ -73,6 +76,7 @@ class _Part:
     behind: float | None = None
     free: tuple[float, float] = (0.0, 0.0)
     beyond_s: float = np.nan
+    of: str = "GPUs"
 
     def joins(self, other: _Part) -> bool:
         """Take the next part where it says the same."""
@@ -91,17 +95,18 @@ class _Use:
     amounts : ``(N, 3)`` GPUs, CPUs and GB in use of each node.
     hosted : ``(N,)`` shares on each node.
     down : nodes of the job's controller that are away; each of them is filled by a share of nobody.
-    of_tenant : GPUs in use by some jobs.
+    of_tenant, running : GPUs in use by some jobs, and how many of them run.
     """
 
     def __init__(self, shares: pd.DataFrame, nodes: IsOwn, jobs: frozenset[str]) -> None:
         self.amounts = np.zeros((len(nodes), len(RESOURCES)))
         self.hosted = np.zeros(len(nodes), dtype=np.int64)
-        self.down, self.of_tenant = 0, 0.0
+        self.down, self.of_tenant, self.running = 0, 0.0, 0
         self._node = shares["node"].tolist()
         self._held = shares[list(RESOURCES)].to_numpy(dtype=float)
         self._is_away = (shares["is_away"].to_numpy() & nodes[self._node]).tolist()
         self._is_tenants = shares["job_id"].isin(jobs).tolist()
+        self._is_first = (~shares.duplicated(["job_id", "start_s"])).tolist()
 
     def change(self, row: int, sign: int) -> None:
         """A share starts (1) or ends (-1)."""
@@ -111,6 +116,7 @@ class _Use:
         self.down += sign * self._is_away[row]
         if self._is_tenants[row]:
             self.of_tenant += float(held[0])
+            self.running += sign * self._is_first[row]
 
 
 @dataclass(frozen=True)
@@ -124,7 +130,8 @@ class Shortages:
     nodes : ``(N,)`` whether the node is of the job's controller, and of what it asks for.
     demand : GPUs, CPUs and GB of the job; NaN where the tables do not say it.
     spreads : whether the job may lie on several nodes.
-    quota : None where no quota is a limit.
+    quota : None where no quota is a limit, or whose jobs it is of is not known.
+    can_be_held : whether limits of tenants held jobs, and the tables do not say whose jobs they are (accounts, QOS).
     can_fail : whether nodes could be down and the tables do not say when (older runs).
     in_parts : whether jobs hold parts of GPUs; then nothing is known of single GPUs.
     others : rows of jobs.csv, by submission, of the other jobs of fixed demand there; None where policies choose.
@@ -145,6 +152,7 @@ class Shortages:
     length_s: float = np.nan
     gpus_of: str = "GPUs"
     may_hold: dict[str, IsOwn] = field(default_factory=dict)
+    can_be_held: bool = False
 
     @classmethod
     def of(
@@ -202,6 +210,7 @@ class Shortages:
             _expected_s(job),
             short_of(asked, str(job.get("vc", ""))),
             may_hold,
+            _has_held(folder) and tenant_column(folder, job) is None,
         )
 
     def lines(self, since_s: float, until_s: float) -> list[str]:
@@ -237,6 +246,8 @@ class Shortages:
             why = "no decision started it (rounds, the optimization server, or the policy)"
             if self.in_parts:
                 why = f"jobs hold parts of GPUs, and none may have had fitting, or {why}"
+            if self.can_be_held:
+                why = f"a limit of its tenant held it, or {why}"
             if self.can_fail:
                 why = f"nodes were down, or {why}"
             return f"  For {span} the tables show no shortage: {why}."
@@ -244,7 +255,7 @@ class Shortages:
             return f"  Short for {span}: {part.what} ({part.text})."
         least, most = part.free
         free = f"{most:g}" if least == most else f"{least:g} to {most:g}"
-        why = f"{part.what}, which needs {part.behind:g} GPUs; {free} free until {part.until_s:,.0f} s"
+        why = f"{part.what}, which needs {part.behind:g} {part.of}; {free} free until {part.until_s:,.0f} s"
         if not np.isnan(part.beyond_s):
             why += f"; this job would have held GPUs until {part.beyond_s:,.0f} s"
         return f"  For {span} it would have fitted, but {why}."
@@ -276,18 +287,19 @@ class Shortages:
             beyond_s = at_s + self.length_s
         first = (short if strict.empty else strict).iloc[0]
         name, gpus, begins_s = first[["job_id", "gpus", "first_start_s"]]
-        free = free_of[_asks(first.to_frame().T)[0]]
+        asked = _asks(first.to_frame().T)[0]
+        free, of = free_of[asked], short_of(asked, str(first.get("vc", "")))
         if strict.empty and not beyond_s > begins_s:
             return nothing
         return _Part(
-            f"the head of the queue is {name}", at_s, end_s, "", gpus, (free, free), beyond_s
+            f"the head of the queue is {name}", at_s, end_s, "", gpus, (free, free), beyond_s, of
         )
 
     def _holders(self, at_s: float, what: str) -> list[str]:
         """Holders of GPUs of the job's nodes at a time, those with most first."""
         held = self.shares[(self.shares["start_s"] <= at_s) & (self.shares["end_s"] > at_s)]
         held = held[~held["is_away"] & self.nodes[held["node"].to_numpy()]]
-        if self.quota is not None and what.startswith("the quota"):
+        if self.quota is not None and what.startswith(("the quota", "the number")):
             held = held[held["job_id"].isin(self.quota.jobs)]
         by_job = held.groupby("job_id", sort=False).agg({"gpus": "sum", "end_s": "max"})
         by_job = by_job.sort_values("gpus", ascending=False, kind="stable")
@@ -324,6 +336,11 @@ class Shortages:
             return (
                 f"the quota of its tenant {quota.tenant}",
                 f"{use.of_tenant:g} of {quota.gpus:g} GPUs in use, it needs {gpus:g}",
+            )
+        if quota is not None and use.running >= quota.at_once:
+            return (
+                f"the number of jobs of its tenant {quota.tenant}",
+                f"{use.running} of {quota.at_once:g} run already",
             )
         if self.capacity is None:
             has_empty = (use.hosted[self.nodes] == 0).any()
@@ -441,18 +458,25 @@ def _with_outages(
 
 
 def _quota(folder: Path, job: pd.Series[Any], jobs: pd.DataFrame) -> Quota | None:
-    """That of the job's tenant, where quotas have kept jobs from the queue."""
-    path, summary = folder / "tenants.csv", folder / "summary.json"
-    if not (summary.exists() and read_run_json(summary).get("held_jobs") and path.exists()):
+    """That of the job's tenant, where limits have kept jobs from the queue."""
+    path = folder / "tenants.csv"
+    if not (_has_held(folder) and path.exists()):
         return None
     tenants = read_run_table(path, ("tenant",), ())
     by = tenant_column(folder, job)
     if by is None or "quota" not in tenants:
         return None
     name = str(job[by])
-    limit = _number(tenants.loc[tenants["tenant"] == name, "quota"].iloc[0], path)
+    row = tenants[tenants["tenant"] == name].iloc[0]
+    gpus, at_once = (_number(row.get(key, np.nan), path, key) for key in ("quota", "max_jobs"))
     theirs = jobs.loc[jobs[by].astype(str) == name, "job_id"].astype(str)
-    return Quota(name, limit, frozenset(theirs)) if np.isfinite(limit) else None
+    return None if gpus == at_once == np.inf else Quota(name, gpus, frozenset(theirs), at_once)
+
+
+def _has_held(folder: Path) -> bool:
+    """Whether limits of tenants held jobs."""
+    summary = folder / "summary.json"
+    return summary.exists() and bool(read_run_json(summary).get("held_jobs"))
 
 
 def tenant_column(folder: Path, job: pd.Series[Any]) -> str | None:
@@ -464,8 +488,9 @@ def tenant_column(folder: Path, job: pd.Series[Any]) -> str | None:
     return next((by for by in ("vc", "user") if by in job and str(job[by]) in names), None)
 
 
-def _number(value: Any, path: Path) -> float:
+def _number(value: Any, path: Path, key: str) -> float:
+    """A limit; infinite where there is none."""
     try:
-        return float(value)
+        return np.inf if np.isnan(float(value)) else float(value)
     except ValueError:
-        raise InputError(f"{path}: quota is {value!r}, expected a number or nothing") from None
+        raise InputError(f"{path}: {key} is {value!r}, expected a number or nothing") from None

@@ -100,7 +100,7 @@ def test_the_head_of_the_queue_by_what_it_asks_for(tmp_path):
     )
     lines = story(tmp_path, of_types(), jobs, "d", "fifo-strict")
     assert (
-        "  For 98 s it would have fitted, but the head of the queue is b, which needs 2 GPUs; 1 free until 100 s."
+        "  For 98 s it would have fitted, but the head of the queue is b, which needs 2 A100; 1 free until 100 s."
         in lines
     )
 
@@ -340,6 +340,21 @@ def test_a_quota_and_a_strict_order(tmp_path):
     # Under backfilling c starts at once.
     told = story(tmp_path / "backfill", nodes(8), jobs, "c", "fifo-backfill")
     assert not any("head of the queue" in line for line in told)
+
+
+@pytest.mark.parametrize("by", ["vc", "user", "account"])
+def test_a_number_of_jobs(tmp_path, by):
+    """Eight GPUs. Of x one job may run, so b waits for a; whose account it is the tables do not say."""
+    jobs = fixed(["a", "b"], [100.0, 50.0], [2, 1], **{by: ["x", "x"]})
+    told = story(
+        tmp_path, nodes(8), jobs, "b", "fifo-backfill", tenants_of(jobs, by, max_jobs={"x": 1})
+    )
+    assert told[2] == (
+        "  For 99 s the tables show no shortage: a limit of its tenant held it, or no decision started it (rounds, the "
+        "optimization server, or the policy)."
+        if by == "account"
+        else "  Short for 99 s: the number of jobs of its tenant x (at 1 s: 1 of 1 run already; a holds 2 until 100 s)."
+    )
 
 
 def test_who_took_the_gpus_and_what_tenants_hold(tmp_path):
