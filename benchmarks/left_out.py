@@ -24,6 +24,12 @@ MODULES = frozenset(GONE["modules"])
 NAMES = frozenset(GONE["names"])
 PARAMETERS = frozenset(GONE["parameters"])
 FILES = tuple(file for file in GONE["files"] if not file.endswith(".py"))
+COMMANDS = tuple(
+    f"theory {Path(file).stem.replace('_', '-')}"
+    for file in GONE["files"]
+    if file.startswith("experiments/commands/theory_commands/")
+)
+WRITTEN = tuple(name if name[0] in "+@" else f'"{name}"' for name in NAMES)
 _PARTS = re.compile(r"[+@]?[\w.-]+")
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -37,6 +43,9 @@ def named(text: str) -> str:
     for module in MODULES:
         if "." in module and text.startswith(module):
             return module
+    for command in COMMANDS:
+        if command in text:
+            return command
     return next((file for file in FILES if text and (file in text or Path(file).name == text)), "")
 
 
@@ -77,6 +86,8 @@ def definitions(path: Path) -> dict[str, ast.AST]:
     for node in parsed(path).body:
         if isinstance(node, Definition):
             found[node.name] = node
+        elif isinstance(node, ast.ImportFrom):
+            found |= {alias.asname or alias.name: node for alias in node.names}
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             found |= {
@@ -87,12 +98,21 @@ def definitions(path: Path) -> dict[str, ast.AST]:
 
 def body_of(node: ast.AST) -> list[ast.AST]:
     """The code of a definition without its decorators (values of parameters are looked at one by one) and docstring."""
+    if isinstance(node, ast.ImportFrom):
+        return []
     if not isinstance(node, Definition):
         return [node]
     body: list[ast.AST] = list(node.body)
     if ast.get_docstring(node) is not None:
         body = body[1:]
     return body if isinstance(node, ast.ClassDef) else [node.args, *body]
+
+
+def page_of(node: ast.AST) -> str:
+    """A page that an import takes from, and whose runs name the family's policies; else nothing."""
+    parts = str(node.module).split(".") if isinstance(node, ast.ImportFrom) else []
+    known = parts[:1] == ["experiments"] and len(parts) > 2 and parts[2] in PARAMETERS
+    return parts[2] if known and parts[3:] in ([], ["runs"]) else ""
 
 
 @functools.cache
@@ -105,6 +125,8 @@ def missing_name(path: Path, name: str) -> str:
         if each in seen or each not in here:
             continue
         seen.add(each)
+        if page := page_of(here[each]):
+            return page
         for part in body_of(here[each]):
             for module in imported(part):
                 if module in MODULES:
@@ -122,6 +144,9 @@ def missing_name(path: Path, name: str) -> str:
 
 def in_value(value: Any) -> str:
     """The family's name in a parameter of a test, else nothing."""
+    if isinstance(value, Path) and value.is_file() and value.suffix == ".toml":
+        text = value.read_text("utf-8")
+        return next((name for name in WRITTEN if name in text), "")
     if isinstance(value, str | Path):
         return str(value) if str(value) in PARAMETERS else named(str(value))
     if isinstance(value, list | tuple | dict | set):
