@@ -23,7 +23,7 @@ GONE: dict[str, list[str]] = json.loads(Path(os.environ["SCHEDLAB_LEFT_OUT"]).re
 MODULES = frozenset(GONE["modules"])
 NAMES = frozenset(GONE["names"])
 PARAMETERS = frozenset(GONE["parameters"])
-FILES = tuple(file for file in GONE["files"] if not file.endswith(".py"))
+FILES = (*(file for file in GONE["files"] if not file.endswith(".py")), *GONE["naming"])
 COMMANDS = tuple(
     f"theory {Path(file).stem.replace('_', '-')}"
     for file in GONE["files"]

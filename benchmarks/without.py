@@ -63,9 +63,9 @@ def _registered(code: Iterable[str], root: Path) -> set[str]:
 
 
 def taken_out(name: str, root: Path = ROOT) -> dict[str, list[str]]:
-    """The parts of a family: its files and modules, names of its policies and kinds of workload, and parameters of tests.
+    """The parts of a family: its files and modules, names of its policies and kinds of workload, and what names these.
 
-    These parameters are its examples and its page, and other examples and pages that name its policies.
+    Examples that name them are ``naming``; those and the pages whose runs name them are ``parameters`` of tests.
     """
     gone = files_of(families(root)[name], root)
     code = sorted(file for file in gone if file.endswith(".py"))
@@ -82,6 +82,7 @@ def taken_out(name: str, root: Path = ROOT) -> dict[str, list[str]]:
         Path(file).parts[2] for file in naming if (root / file).with_name("published.toml").exists()
     }
     return {
+        "naming": [file for file in naming if file.startswith("examples/")],
         "files": sorted(gone),
         "modules": [module_of(file) for file in code],
         "names": sorted(names),
