@@ -55,7 +55,7 @@ class Printed:
 
     @property
     def says(self) -> str:
-        """What the paper says."""
+        """Statement of the paper."""
         return self.row.says or self.row.claim
 
     @property

@@ -92,7 +92,7 @@ def over_the_released_greedy(results: Results) -> Iterator[Claim]:
 
 @PAGE.rows
 def superimposable(results: Results) -> Iterator[Claim]:
-    """How far the curves of Figure 4.3 lie apart: gains over EDF of RG and of the greedy, ours and the authors'."""
+    """Distances of the curves of Figure 4.3: gains over EDF of RG and of the greedy, ours and the authors'."""
     for (due, law), greedy in itertools.product(DUE_LAWS.items(), ("greedy", *RELEASED)):
         try:
             table = gains(results, "gap", "edf", (greedy, "randomised-greedy"), due)
