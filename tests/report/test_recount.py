@@ -57,10 +57,10 @@ def sound():
     yield page("rental").row("stability", 0.8, exact="worked out, not simulated")
     yield page("rental").row("below", 0.0, exact="a count of runs", runs=9)
     yield page("synergy").row(
-        "within-10", around(15, 2), "it sorts", ordering="FIFO", jobs="", load=8
+        "within-10", around(15, 2), "it sorts", ordering="FIFO", jobs="", load=8, draw=""
     )
     yield page("synergy").row(
-        "splits.tune", around(0.8, 0.1), "unknown", panel="a", split="", load=5
+        "splits.tune", around(0.8, 0.1), "unknown", panel="a", split="", load=5, draw=""
     )
     yield page("synergy").row(
         "released.makespan.tune", 11.0, exact="one run", what="", mechanism=""

@@ -10,7 +10,15 @@ from experiments.estimates import geometric
 from experiments.papers.synergy import PAGE, runs
 from experiments.papers.synergy.claims import settled
 from experiments.papers.synergy.profiles import predicted
-from experiments.papers.synergy.tables import draws, gain, largest, with_length
+from experiments.papers.synergy.tables import (
+    began,
+    draws,
+    gain,
+    jobs_in_window,
+    largest,
+    load_of_several,
+    with_length,
+)
 from experiments.sweep.results import Results
 from experiments.sweep.store import Store
 from simulator.workloads.networks import sensitivity_matrices
@@ -52,6 +60,18 @@ def test_jobs_are_short_by_their_jct_under_tune():
     assert found["proportional", 1] == found["tune", 1] == "long"
 
 
+def test_the_day_on_which_the_log_began_places_the_window():
+    assert [began(start) for start in (28, 56, 59)] == ["7 August", "10 July", "7 July"]
+    assert [jobs_in_window(start) for start in (28, 60)] == [5985, 8000]
+
+
+def test_load_of_the_authors_draw_with_several_gpus():
+    """At twice the rate jobs ask for twice the GPUs, up to the rounding of gaps to seconds."""
+    once, twice = (load_of_several(load, first_run=False) for load in (3.0, 6.0))
+    assert twice == pytest.approx(2 * once, rel=0.01)
+    assert 100 < load_of_several(5.5, first_run=False) < 105
+
+
 def test_use_over_time_has_an_interval_or_none_that_flatters():
     rng = np.random.default_rng(1)
     found = settled(pd.Series([0.0, 10.0, 30.0, *rng.normal(50, 5, 600)]))
@@ -77,7 +97,6 @@ def test_figures_and_claims_of_a_toy_scale(tmp_path, monkeypatch):
         monkeypatch.setitem(runs.SEEDS, name, {"quick": min(seeds["quick"], 2)})
     monkeypatch.setattr(runs, "LONG", (80, 20, 60))
     monkeypatch.setitem(runs.SERVERS, "quick", 2)
-    monkeypatch.setitem(runs.PHILLY_SERVERS, "quick", 2)
     listed = PAGE.tasks("quick")
     with Store(tmp_path / "store", create=True) as store:
         compute(listed, store)

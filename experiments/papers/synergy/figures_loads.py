@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from experiments.estimates import paired
@@ -20,31 +19,35 @@ from experiments.papers.synergy.panels import (
     load_panel,
     marks,
     note,
-    sides,
     stars,
+    their_stars,
 )
-from experiments.papers.synergy.runs import OVERLOAD, PAGE, PAIR, PAPER_DRAW, PHILLY_LOAD
+from experiments.papers.synergy.runs import OVERLOAD, PAGE, PAIR, PAPER_DRAW
 from experiments.papers.synergy.tables import (
     FIFO_SINGLE,
     SHORT_H,
     Table,
+    began,
     by_length,
     by_share,
     cells,
     draws,
     fifo,
-    jobs,
     largest,
+    load_of_several,
+    long_p95,
     overload,
     scale_of_draws,
     speedups,
+    their_distribution,
     their_hours,
+    their_jobs,
     windows,
 )
 from experiments.pictures import plots
 from experiments.pictures.plots import PALETTE, PAPER
 from experiments.report.experiment import Drawn
-from experiments.sweep.results import Results
+from experiments.sweep.results import NoRuns, Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,45 +61,73 @@ PHILLY = {"srtf": "SRTF", "las": "LAS", "fifo": "FIFO"}
 
 @PAGE.figure(
     "figure_6",
-    "Figure 6: a trace like Philly's",
-    "GPU demands and durations drawn from the law of the Philly trace, {load:g} Poisson arrivals an hour, "
-    "split 20-70-10: {windows}. Jobs are short where their JCT under tune is below 4 h. On the right each job. The "
-    "paper runs 8,000 jobs of the trace itself with its arrivals, in the released code those submitted 2400 to 3000 h after the first. Your own copy of the trace runs with "
-    "`schedlab run` and a scenario of the format philly.",
+    "Figure 6: the Philly log, over the day on which it began",
+    "The jobs of the log that were submitted 2,400 to 3,000 h after its first, at most 8,000, split 20-70-10, the released rules: "
+    "{windows}. The day of the first submission is not published, so every value is drawn over it: 7 August 2017 is the first day that "
+    "the log's page names, 6 to 8 July give the printed 8,000 jobs. Dashed: the paper's values. Jobs are short where their JCT "
+    "under tune is below 4 h. No day gives all values: hardly a queue forms on 512 GPUs.",
 )
 def figure_6(results: Results) -> Drawn:
-    figure, (left, middle, right) = plots.canvas(1, 3, width=4.6)
-    table = cells(results, "philly", load=PHILLY_LOAD)
-    plots.points(left, table, "ordering", "mean_jct_h", "mechanism", NAMES, order=list(PHILLY))
-    marks(left, sides(3, 2), [f"philly.{o}.{m}" for m in PAIR for o in PHILLY])
-    left.set_xticks(range(3), list(PHILLY.values()))
-    left.set(title="average JCT", xlabel="ordering", ylabel="average JCT, h")
-    from_zero(left)
+    figure, axes = plots.canvas(2, 3, width=4.2)
+    table = cells(results, "philly_window")
+    for ax, ordering in zip(axes[:3], PHILLY, strict=True):
+        part = table[table["ordering"] == ordering]
+        names = {m: f"philly.{ordering}.{m}" for m in PAIR}
+        _over_starts(ax, part, "mean_jct_h", names, f"{PHILLY[ordering]}: average JCT")
     long = by_length(results)
-    kinds = ["short-mean", "short-p99", "long-mean", "long-p99"]
-    plots.points(middle, long, "kind", "hours", "mechanism", NAMES, order=kinds, geometric=True)
-    marks(middle, sides(4, 2), [f"philly-srtf.{k}.{m}" for m in PAIR for k in kinds])
-    middle.set_xticks(range(4), [k.replace("-", ", ") for k in kinds])
-    middle.set(title="SRTF: short and long jobs", xlabel="jobs and value", ylabel="JCT, h")
-    plots.log_ticks(middle)
-    speedup = speedups(results)
-    _speedups(right, speedup)
-    plots.legend_below(figure, left, 3)
-    words = {"windows": windows(results, "philly", load=PHILLY_LOAD), "load": PHILLY_LOAD}
-    data = pd.concat([table[["ordering", "mechanism", "seed", "mean_jct_h"]], long, speedup])
-    return Drawn(figure, data, words)
+    for ax, value, title in zip(
+        axes[3:5], ("mean", "p99"), ("average JCT", "99th percentile"), strict=True
+    ):
+        for length, style in (("short", "s:"), ("long", "o-")):
+            kind = f"{length}-{value}"
+            names = {m: f"philly-srtf.{kind}.{m}" for m in PAIR}
+            _over_starts(
+                ax,
+                long[long["kind"] == kind],
+                "hours",
+                names,
+                f"SRTF: {title}",
+                style,
+                f", {length} jobs",
+            )
+        plots.log_ticks(ax)
+    most = speedups(results).groupby("start")["ratio"].max()
+    axes[5].plot(-most.index, most, "o-", color=PALETTE[2], label="largest speed-up of a job")
+    plots.paper_line(
+        axes[5], PAGE["philly-speedup"].low, f"paper: {PAGE['philly-speedup'].printed}"
+    )
+    axes[5].set(ylabel="JCT, proportional / tune", title="SRTF: largest speed-up of a job")
+    from_zero(axes[5])
+    starts = sorted(set(table["start"]))
+    for ax in axes:
+        ax.set_xlabel("day on which the log began")
+        ax.set_xticks([-s for s in starts], [began(s) for s in starts], rotation=90, fontsize=7)
+    plots.legends_below(figure, axes[3], axes[5], (3, 2))
+    data = pd.concat(
+        [table[["ordering", "mechanism", "start", "mean_jct_h"]], long, most.reset_index()]
+    )
+    return Drawn(figure, data, {"windows": windows(results, "philly_window")})
 
 
-def _speedups(ax: Axes, speedup: Table) -> None:
-    """Speed-up of each job under SRTF."""
-    ordered = np.sort(speedup["ratio"])
-    ax.plot(ordered, np.arange(1, len(ordered) + 1) / len(ordered), color=PALETTE[2])
-    printed = PAGE["philly-speedup"]
-    ax.axvline(printed.low, color=PAPER, linestyle="--", linewidth=1.2)
-    ax.set(xlabel="speed-up (JCT proportional / tune)", ylabel="part of the jobs")
-    ax.set(title="SRTF: each job", yticks=np.linspace(0, 1, 6))
-    note(ax, f"dashed: paper, {printed.printed}; largest here: {speedup['ratio'].max():.1f}")
-    plots.log_ticks(ax, "x")
+def _over_starts(
+    ax: Axes,
+    table: Table,
+    value: str,
+    printed: dict[str, str],
+    title: str,
+    style: str = "o-",
+    of: str = "",
+) -> None:
+    """One line a mechanism over the day on which the log began, and the paper's value of each."""
+    for mechanism, name in printed.items():
+        part = table[table["mechanism"] == mechanism].sort_values("start")
+        colour = COLOURS[mechanism]
+        ax.plot(-part["start"], part[value], style, color=colour, label=f"{NAMES[mechanism]}{of}")
+        if name in PAGE.numbers:
+            ax.axhline(PAGE[name].low, color=colour, linestyle="--", linewidth=1)
+    ax.set(ylabel="JCT, h", title=title)
+    if not of:
+        from_zero(ax)
 
 
 # -- averages over load ----------------------------------------------------------------------
@@ -110,7 +141,8 @@ def _speedups(ax: Axes, speedup: Table) -> None:
 )  # fmt: skip
 @PAGE.figure(
     "figure_7", "Figure 7: LAS with jobs of several GPUs",
-    "Average JCT over load, split 20-70-10, and its distribution at the paper's load of 4 jobs/h for "
+    "Average JCT over load, split 20-70-10: lines over our own draws, stars (5.5 jobs/h) the authors' draw with the GPUs of the log and the released rules. "
+    "Distribution at the paper's load of 4 jobs/h ({of}) for "
     f"{SHORT} (short) and the others (long). The paper: {{printed}} times over orderings and loads, and tune "
     "within 10 % of opt. The ratio in the panel of long jobs is of these; the rows and the next figure take the jobs of 4 h and "
     "more under tune as long." + AVERAGES,
@@ -118,12 +150,17 @@ def _speedups(ax: Axes, speedup: Table) -> None:
 )  # fmt: skip
 def several_gpus(results: Results, ordering: str, load: float) -> Drawn:
     table = cells(results, "orderings", ordering=ordering)
-    every = jobs(results, "orderings", ordering=ordering, load=load)
+    every, of = their_jobs(results, ordering, load)
     figure, axes = plots.canvas(1, 3, width=4.6)
     load_panel(axes[0], table, f"{ordering.upper()}, jobs of up to 16 GPUs")
+    theirs = their_stars(axes[0], results, "draws_several", ordering=ordering, first_run=False)
     _, most = largest(table)
     printed = PAGE["multi"].printed
-    note(axes[0], f"proportional over tune, largest over loads:\n{most.mean:.2f}; paper: {printed}")
+    told = f"proportional over tune, largest over loads:\n{most.mean:.2f} on our draws"
+    if not theirs.empty:
+        wide = theirs.pivot(index="load", columns="mechanism", values="mean_jct_h")
+        told += f", {(wide['proportional'] / wide['tune']).max():.2f} on theirs"
+    note(axes[0], f"{told}; paper: {printed}")
     short = every["jct_h"] < SHORT_H
     for ax, length, which in zip(axes[1:], ("short", "long"), (short, ~short), strict=True):
         cdf_panel(ax, every[which], f"{length} jobs, {load:g} jobs/h")
@@ -138,16 +175,21 @@ def several_gpus(results: Results, ordering: str, load: float) -> Drawn:
         else:
             note(ax, "paper: no number")
     plots.legends_below(figure, axes[0], axes[1], (3, 3))
-    words = {"windows": windows(results, "orderings", ordering=ordering), "printed": printed}
+    words = {
+        "windows": windows(results, "orderings", ordering=ordering),
+        "printed": printed,
+        "of": of,
+    }
     kept = ["ordering", "mechanism", "load", "seed", "mean_jct_h", "p95_jct_h"]
-    return Drawn(figure, table[kept], words)
+    data = pd.concat([table[kept], theirs.reindex(columns=kept).assign(seed=PAPER_DRAW)])
+    return Drawn(figure, data, words)
 
 
 @PAGE.figure(
     "figure_7_shares", "Figures 7 and 8 by share of the GPUs asked for",
     "Gain of tune in average JCT (left) and in the 95th percentile of long jobs (right), jobs of several GPUs, released "
     "rules, under two laws of GPUs: of the Philly log (1.45 GPUs a job) and of Gavel's extract of it (2.13). Long jobs are those "
-    "of 4 h and more under tune. Dashed: the paper's value. Below all GPUs there is hardly a queue. {windows}.",
+    "of 4 h and more under tune. Stars: the authors' draw, with the GPUs in the log's own order. Dashed: the paper's value. Below all GPUs there is hardly a queue. {windows}.",
 )  # fmt: skip
 def figure_7_shares(results: Results) -> Drawn:
     table = by_share(results)
@@ -165,6 +207,7 @@ def figure_7_shares(results: Results) -> Drawn:
         ratio = ratio.assign(line=ratio["ordering"] + ", " + ratio["gpu_law"])
         shown = ratio if value == "mean_jct_h" else ratio[ratio["ordering"] == "las"]
         plots.lines(ax, shown, "share", "ratio", "line", names, geometric=True)
+        _their_gains(ax, results, value)
         of, label = PAGE[printed], f"paper: {PAGE[printed].printed or '2'}"
         plots.paper_line(ax, of.low, label, of.accepted)
         ax.set(xlabel="GPUs asked for, % of all", ylabel="proportional / tune", title=title)
@@ -172,6 +215,20 @@ def figure_7_shares(results: Results) -> Drawn:
     plots.legends_below(figure, axes[0], axes[1], (2, 2))
     kept = ["gpu_law", "share", "ordering", "mechanism", "seed", "mean_jct_h", "long_p95_h"]
     return Drawn(figure, table[kept], {"windows": windows(results, "overload")})
+
+
+def _their_gains(ax: Axes, results: Results, value: str) -> None:
+    """Stars of the authors' draw, as far as it ran."""
+    try:
+        table = cells(results, "draws_several", first_run=False)
+        table = table.merge(long_p95(results, "draws_several"), how="left")
+    except NoRuns:
+        return
+    for i, ordering in enumerate(("las", "srtf") if value == "mean_jct_h" else ("las",)):
+        ratio = paired(table[table["ordering"] == ordering], "mechanism", *PAIR, value, by=["load"])
+        shares = [load_of_several(load, first_run=False) for load in ratio["load"]]
+        ax.plot(shares, ratio["ratio"], "*", color=PALETTE[i], markeredgecolor="black", markersize=11,
+                label=f"{ordering.upper()}, the authors' draw")  # fmt: skip
 
 
 def _overload() -> dict[str, float]:
@@ -182,7 +239,7 @@ def _overload() -> dict[str, float]:
 @PAGE.figure(
     "figure_9",
     "Figure 9: FIFO with single-GPU jobs",
-    "Average JCT over load and its distribution, split 20-70-10. 9 jobs/h ask for {proportional:.0f} % of the "
+    "Average JCT over load, split 20-70-10, and on the right its distribution on the authors' draw with their rules. 9 jobs/h ask for {proportional:.0f} % of the "
     "GPUs at proportional shares and still {met:.0f} % if every job had its whole demand, so every "
     "queue grows for as long as jobs come, and the averages with it: wide intervals." + AVERAGES,
 )
@@ -204,7 +261,7 @@ def figure_9(results: Results) -> Drawn:
         title="all mechanisms, 9 jobs/h",
     )
     from_zero(axes[1])
-    cdf_panel(axes[2], jobs(results, "single_gpu", load=OVERLOAD), "distribution at 9 jobs/h")
+    cdf_panel(axes[2], their_distribution(results), "9 jobs/h, the authors' draw")
     plots.legends_below(figure, axes[0], axes[2])
     plots.legend_below(figure, axes[1], 1)
     kept = ["mechanism", "load", "seed", "mean_jct_h", "p95_jct_h", "p99_jct_h"]

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from experiments.papers.synergy.runs import PAGE
-from experiments.papers.synergy.tables import Table
+from experiments.papers.synergy.tables import Table, cells
 from experiments.pictures import plots
 from experiments.pictures.plots import PALETTE, PAPER
+from experiments.sweep.results import NoRuns, Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,7 +101,15 @@ def marks(ax: Axes, at: Sequence[float], names: Sequence[str], *, beside: bool =
     ax.plot([], [], color=PAPER, linewidth=2.2, label="paper")
 
 
-def sides(count: int, groups: int) -> list[float]:
-    """Places of `plots.points`: ``groups`` side by side at each of ``count`` categories."""
-    apart = np.linspace(-0.2, 0.2, groups)
-    return [x + step for step in apart for x in range(count)]
+def their_stars(ax: Axes, results: Results, study: str, **labels: Any) -> Table:
+    """Averages of the authors' own draw as stars of each mechanism's colour; returns them, none where they did not run."""
+    try:
+        table = cells(results, study, **labels)
+    except NoRuns:
+        return pd.DataFrame(columns=["mechanism", "load", "mean_jct_h"])
+    for mechanism in (m for m in NAMES if m in set(table["mechanism"])):
+        part = table[table["mechanism"] == mechanism].sort_values("load")
+        ax.plot(part["load"], part["mean_jct_h"], "*", color=COLOURS[mechanism], markeredgecolor="black", markersize=11,
+                label=f"{NAMES[mechanism]}, authors' draw")  # fmt: skip
+    from_zero(ax)
+    return table

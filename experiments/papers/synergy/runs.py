@@ -35,15 +35,17 @@ PAIR = ("proportional", "tune")
 LONG = (6500, 4000, 5000)
 """Jobs of a trace, first job of the window, one after its last: the paper's."""
 LENGTHS: dict[str, tuple[int, int, int]] = {
-    "overload": (800, 450, 800), "settled": (320, 120, 280), "philly": (500, 200, 400),
+    "overload": (800, 450, 800), "settled": (320, 120, 280), "philly": (800, 400, 700),
 }  # fmt: skip
-"""The same at the quick scale: at 9 jobs/h, elsewhere on derived traces, and like Philly's."""
+"""The same at the quick scale: at 9 jobs/h, elsewhere on derived traces, and on the first jobs of Figure 6."""
 OVERLOAD = 9.0
 """Jobs an hour of one GPU that ask for 118 % of the GPUs."""
 SERVERS: dict[Scale, int] = {"quick": 4, "paper": 16}
-PHILLY_SERVERS: dict[Scale, int] = {"quick": 16, "paper": 64}
-PHILLY_LOAD = 27.0
-"""Jobs an hour, for 64 servers, of Figure 6."""
+STARTS: dict[Scale, dict[str, tuple[float, ...]]] = {
+    "quick": {"srtf": (28.0, 56.0), "las": (56.0,), "fifo": (56.0,)},
+    "paper": {"srtf": (28.0, 56.0, 59.0), "las": (56.0,), "fifo": (56.0, 57.0)},
+}
+"""Days by which the log of Figure 6 began before the public table, see `PhillyWindowJobs`, by ordering."""
 
 SEEDS: dict[str, dict[Scale, int]] = {
     "printed": {"quick": 5, "paper": 20},
@@ -56,7 +58,6 @@ SEEDS: dict[str, dict[Scale, int]] = {
     "curve": {"quick": 1, "paper": 3},
     "few printed": {"quick": 3, "paper": 3},
     "few here": {"quick": 1, "paper": 5},
-    "of Philly": {"quick": 3, "paper": 1},
     "one": {"quick": 1, "paper": 1},
     "later": {"quick": 0, "paper": 5},
     "none": {"quick": 0, "paper": 0},
@@ -73,10 +74,10 @@ def tasks(scale: Scale) -> list[Task]:
     found = [*_others(scale), *_draws(scale)]
     for name in (
         "single_gpu", "single_gpu_mechanisms", "cpu_ratios", "orderings", "fairness", "big_data",
-        "splits", "timelines", "philly", "overload",
+        "splits", "timelines", "overload",
     ):  # fmt: skip
         found += _study(scale, name)
-    return found
+    return [*found, *_philly(scale)]
 
 
 def _study(scale: Scale, name: str) -> list[Task]:
@@ -88,10 +89,8 @@ def _study(scale: Scale, name: str) -> list[Task]:
     def smaller(config: dict[str, Any]) -> None:
         if scale == "quick":
             overload = config["workload"]["jobs_per_hour"] == OVERLOAD
-            derived = "overload" if overload and name in IN_OVERLOAD else "settled"
-            philly = name == "philly"
-            _shorten(config, LENGTHS["philly" if philly else derived],
-                     (PHILLY_SERVERS if philly else SERVERS)[scale])  # fmt: skip
+            length = LENGTHS["overload" if overload and name in IN_OVERLOAD else "settled"]
+            _shorten(config, length, SERVERS[scale])
 
     return _runs(name, scale, keep, smaller)
 
@@ -126,8 +125,6 @@ def _group(name: str, columns: Labels) -> str:
         return "above all GPUs"
     if name == "big_data":
         return "curve" if columns["split"] == W1 else "few printed"
-    if name == "philly":
-        return "of Philly"
     return "later" if columns["released"] else "few"
 
 
@@ -154,11 +151,25 @@ def _draws(scale: Scale) -> list[Task]:
     def as_is(config: dict[str, Any]) -> None:
         """The file has the size."""
 
-    theirs = [
-        *_runs("released", scale, at_size, as_is),
-        *_runs("released_opt", scale, at_size, as_is),
-    ]
+    theirs = [task for name in THEIRS for task in _runs(name, scale, at_size, as_is)]
     return [*_runs("draws", scale, own, whole), *_runs("draws", scale, other, smaller), *theirs]
+
+
+THEIRS = ("released", "released_opt", "draws_several", "draws_fairness", "draws_splits")
+"""Studies of the authors' own draw at its own size, at paper scale alone."""
+
+
+def _philly(scale: Scale) -> list[Task]:
+    """The window of the Philly log; at the quick scale its first jobs."""
+
+    def chosen(columns: Labels) -> bool:
+        return columns["start"] in STARTS[scale][str(columns["ordering"])]
+
+    def smaller(config: dict[str, Any]) -> None:
+        if scale == "quick":
+            config["workload"]["num_jobs"], *config["window"] = LENGTHS["philly"]
+
+    return _runs("philly_window", scale, chosen, smaller)
 
 
 def _shorten_draw(config: dict[str, Any], length: tuple[int, int, int], servers: int) -> None:
@@ -192,7 +203,7 @@ def _runs(
             "study": name,
             "ordering": policy.ordering,
             "mechanism": policy.mechanism,
-            "load": float(swept["workload.jobs_per_hour"] or 0),
+            "load": float(swept.get("workload.jobs_per_hour") or 0),
             "seed": swept.get("workload.draw_seed", swept["seed"]),
             "split": "-".join(f"{part:g}" for part in split),
             "multi_gpu": bool(swept.get("workload.multi_gpu")),
@@ -200,6 +211,8 @@ def _runs(
             "ratio": int(float(swept.get("cluster.cpus_per_node", 24.0) or 0) / 8),
             "fixed": "workload.durations_at_cpus_per_gpu" in swept,
             "released": bool({"workload.draw", "policy_options.released"} & set(swept)),
+            "first_run": swept.get("workload.draw") == "released-first",
+            "start": float(swept.get("workload.began_days_earlier") or 0),
         }
 
     found = study(
@@ -213,8 +226,10 @@ def _runs(
 
 
 COST_S: dict[Scale, dict[str, float]] = {
-    "quick": {"overload": 0.9, "philly": 0.9, "big_data": 0.9, "fairness": 0.9, "cpu_ratios": 0.6, "draws": 0.6},
-    "paper": {"released": 57.0, "released_opt": 27.0, "overload": 59.0},
+    "quick": {"overload": 0.9, "philly_window": 0.9, "big_data": 0.9, "fairness": 0.9, "cpu_ratios": 0.6, "draws": 0.6},
+    "paper": {
+        "released": 57.0, "released_opt": 27.0, "overload": 59.0, "draws_several": 30.0, "draws_fairness": 35.0,
+    },
 }  # fmt: skip
 """CPU seconds of a run of a study, as they were measured."""
 OTHER_COST_S: dict[Scale, tuple[float, float]] = {"quick": (3.8, 0.3), "paper": (45.0, 10.0)}

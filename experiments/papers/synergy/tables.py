@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import date, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.estimates import geometric, paired
-from experiments.papers.synergy.runs import OVERLOAD, PAIR, PAPER_DRAW, PHILLY_LOAD, W1
+from experiments.papers.synergy.runs import OVERLOAD, PAIR, PAPER_DRAW, W1, W2
 from experiments.sweep.results import NoRuns, Results, kept
 from simulator.statistics import RESAMPLES, Estimate, Streams, bootstrap_interval, mean_of_skewed
 
@@ -106,11 +107,12 @@ def with_length(table: Table, same: Sequence[str] = ("seed", "load", "job")) -> 
 
 
 def by_length(results: Results) -> Table:
-    """Hours of short and long jobs like Philly's under SRTF: one row a run and kind ("short-mean", "long-p99")."""
-    table = with_length(jobs(results, "philly", ordering="srtf", load=PHILLY_LOAD))
-    groups = table.groupby(["length", "mechanism", "seed"])["jct_h"]
+    """Hours of short and long jobs of Philly under SRTF: one row a run and kind ("short-mean", "long-p99")."""
+    same = ["start", "job"]
+    table = with_length(jobs(results, "philly_window", ordering="srtf"), same=same)
+    groups = table.groupby(["length", "mechanism", "start"])["jct_h"]
     values = pd.DataFrame({"mean": groups.mean(), "p99": groups.quantile(0.99)}).reset_index()
-    long = values.melt(["length", "mechanism", "seed"], var_name="value", value_name="hours")
+    long = values.melt(["length", "mechanism", "start"], var_name="value", value_name="hours")
     return long.assign(kind=long.pop("length") + "-" + long.pop("value"))
 
 
@@ -138,9 +140,27 @@ def by_share(results: Results) -> Table:
 
 
 def speedups(results: Results) -> Table:
-    """Speed-up of each job like Philly's under SRTF, proportional over tune: seed, job, ratio."""
-    table = jobs(results, "philly", ordering="srtf", load=PHILLY_LOAD)
-    return paired(table, "mechanism", *PAIR, "jct_h", by=["seed", "job"])
+    """Speed-up of each job of Philly under SRTF, proportional over tune: start, job, ratio."""
+    table = jobs(results, "philly_window", ordering="srtf")
+    return paired(table, "mechanism", *PAIR, "jct_h", by=["start", "job"])
+
+
+TABLE_BEGINS = date(2017, 9, 4)
+"""First submission of the public table, to about half a day: its last one is of 22 December, as the log's page says."""
+
+
+def began(start: float) -> str:
+    """The day of the log's first submission, so many days before the table's."""
+    day = TABLE_BEGINS - timedelta(days=start)
+    return f"{day.day} {day:%B}"
+
+
+def jobs_in_window(start: float) -> int:
+    """Jobs of Figure 6 where the log begins so many days before the table."""
+    from simulator.workloads.synergy import PhillyWindowJobs
+    from simulator.workloads.table import Setting
+
+    return len(PhillyWindowJobs(began_days_earlier=start).make(Setting()))
 
 
 # -- gains -----------------------------------------------------------------------------------
@@ -242,6 +262,34 @@ def their_hours(results: Results) -> Table:
     return together(*tables).set_index("mechanism")["mean_jct_h"]
 
 
+def their_distribution(results: Results) -> Table:
+    """Jobs of the authors' draw at 9 jobs/h: proportional, tune, and opt where it ran."""
+    table = jobs(results, "draws", seed=PAPER_DRAW, nodes=16, ratio=3)
+    try:
+        opt = jobs(results, "released_opt").assign(seed=PAPER_DRAW)
+    except NoRuns:
+        return table
+    return together(table, opt)
+
+
+def their_jobs(results: Results, ordering: str, load: float) -> tuple[Table, str]:
+    """Jobs of several GPUs in the window on the authors' draw, else on ours, and which in words."""
+    try:
+        found = jobs(results, "draws_several", ordering=ordering, load=load, first_run=False)
+    except NoRuns:
+        return jobs(results, "orderings", ordering=ordering, load=load), "our draws"
+    return found, "the authors' draw"
+
+
+def load_of_several(load: float, *, first_run: bool) -> float:
+    """Share of the GPUs that the jobs up to the window's end ask for on the authors' draw with several GPUs, %."""
+    from simulator.workloads.synergy import released_draw
+
+    drawn: Any = released_draw(5000, load, multi_gpu=True, first_run=first_run)
+    asked_s = float((drawn.performance.duration_s * drawn.num_gpus).sum())
+    return 100 * asked_s / (float(drawn.submit_s[-1]) * 128)
+
+
 def scale_of_draws(results: Results) -> tuple[int, int, int]:
     """First job of the window, one after the last, and servers of draws other than the paper's."""
     part = results.where("run_scenario", study="draws")
@@ -280,16 +328,49 @@ def deployment(results: Results) -> Table:
 
 
 @kept
-def timeline(results: Results) -> Table:
-    """Use of GPUs and CPUs, %, over the hours in which jobs come; one row a run and hour."""
-    part = results.where("run_scenario", study="timelines")
+def timeline(results: Results, study: str) -> Table:
+    """Use of GPUs and CPUs, %, over the hours in which jobs come, split 50-0-50; one row a run and hour."""
+    part = results.where("run_scenario", study=study, split=W2)
     tables = [
         _use(task, part.outcome(task).tables["schedule"]).assign(**task.columns())
         for task in part.tasks
     ]
     if not tables:
-        raise NoRuns("no finished run of timelines")
+        raise NoRuns(f"no finished run of {study}")
     return pd.concat(tables, ignore_index=True)
+
+
+@kept
+def least_rates(results: Results) -> Table:
+    """Least rate of a job in a whole run of tune over that at its proportional share: one row a run."""
+    part = results.where("run_scenario", study="timelines", mechanism="tune")
+    found = [
+        {**task.columns(), "least": _least_rate(task, part.outcome(task).tables["schedule"])}
+        for task in part.tasks
+    ]
+    if not found:
+        raise NoRuns("no finished run of timelines")
+    return pd.DataFrame(found)
+
+
+def _least_rate(task: Task, schedule: Table) -> float:
+    """Of all parts of a schedule in which a job keeps what it has."""
+    from experiments.scenario.build import build
+    from experiments.scenario.schema import Scenario
+
+    workload, _ = build(Scenario.model_validate(task.config))
+    performance: Any = workload.performance
+    parts = schedule.assign(job=schedule["job_id"].astype(int)).groupby(["job", "start_s"])
+    held = parts[["gpus", "cpus", "memory_gb"]].sum().round(9).reset_index()
+    kinds = held.assign(model=[workload.model[j] for j in held["job"]])
+    each = kinds.drop_duplicates(["model", "gpus", "cpus", "memory_gb"])
+    return float(
+        min(
+            performance.duration_s[row.job]
+            / performance.time_s(row.job, 0, row.gpus, row.cpus, row.memory_gb)
+            for row in each.itertuples()
+        )
+    )
 
 
 def _use(task: Task, schedule: Table, step_h: float = 2.0) -> Table:
