@@ -8,10 +8,9 @@ from typing import Any
 
 import pandas as pd
 
+from experiments.pages import AGAINST, Claim, Results
 from experiments.papers.andreas.figures import LABELS, RATES, RG, at_all_sizes, of_means
 from experiments.papers.andreas.runs import FAMILY, FIRST_PRINCIPLES, FOLDER, PAGE
-from experiments.report.contents import AGAINST, Claim
-from experiments.sweep.results import Results
 from simulator.statistics import RESAMPLES, Estimate, mean_of_skewed
 
 # -- savings ---------------------------------------------------------------------------------

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from experiments.pages import Drawn, NoRuns, Results, kept, plots
 from experiments.papers.andreas.runs import FAMILY, FIRST_PRINCIPLES, PAGE, events_of_figure_4
-from experiments.pictures import plots
-from experiments.report.experiment import Drawn
-from experiments.sweep.results import NoRuns, Results, kept
 from simulator.statistics import RESAMPLES, Estimate, Streams, bootstrap_interval
 
 if TYPE_CHECKING:

@@ -5,10 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from experiments.report.contents import Scale
-from experiments.report.experiment import Experiment
-from experiments.report.sweeps import Labels, study
-from experiments.sweep.task import Outcome, Scalar, Task
+from experiments.pages import Experiment, Labels, Outcome, Scalar, Scale, Task, study
 from simulator.workloads.table import Setting
 
 FOLDER = Path(__file__).parent

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from experiments.pages import AGAINST, Claim, NoRuns, Results
 from experiments.papers.hierarchical.figures import (
     FASTEST_RULES,
     IN_SYSTEM,
@@ -32,8 +33,6 @@ from experiments.papers.hierarchical.runs import (
     SECTION_4,
     THROUGHPUT,
 )
-from experiments.report.contents import AGAINST, Claim
-from experiments.sweep.results import NoRuns, Results
 from simulator.laws import Exponential
 from simulator.statistics import Estimate, mean_of_skewed
 from simulator.theory import mg1_mean_response_s, size_servers

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from experiments.pages import Drawn, NoRuns, Results, plots
 from experiments.papers.hierarchical.runs import (
     DUE_LAWS,
     FASTEST,
@@ -20,9 +21,6 @@ from experiments.papers.hierarchical.runs import (
     PAGE,
     VARIANTS,
 )
-from experiments.pictures import plots
-from experiments.report.experiment import Drawn
-from experiments.sweep.results import NoRuns, Results
 from simulator.laws import Deterministic, Exponential, LogNormal
 from simulator.theory import mg1_mean_response_s, size_servers
 

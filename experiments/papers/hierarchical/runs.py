@@ -6,10 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from experiments.report.contents import Scale
-from experiments.report.experiment import Experiment
-from experiments.report.sweeps import Labels, study
-from experiments.sweep.task import Outcome, Scalar, Task
+from experiments.pages import Experiment, Labels, Outcome, Scalar, Scale, Task, study
 
 FOLDER = Path(__file__).parent
 FIGURE_3 = FOLDER / "figure_3.toml"

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.report.contents import Scale
-from experiments.sweep.task import Outcome, Task
+from experiments.pages import Outcome, Scale, Task
 from policies.rental.configurations import OwnConfiguration, cheapest, costs_by_the_gpu
 from simulator import Cluster, DecisionPoints, NodeType, simulate
 from simulator.model.cluster import SECONDS_PER_HOUR, FloatArray

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.estimates import geometric, percent_over
+from experiments.pages import Claim, Results
 from experiments.papers.rental.figures import MEAN, bridge_ratios, study, whole_gpu_loss
 from experiments.papers.rental.page import PAGE
 from experiments.papers.rental.runs import FIGURE_1
 from experiments.pictures.plots import intervals
-from experiments.report.contents import Claim
-from experiments.sweep.results import Results
 from policies.rental import optimal_widths
 from simulator.errors import InputError
 from simulator.statistics import mean_of_skewed

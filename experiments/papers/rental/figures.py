@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from experiments.pages import Drawn, NoRuns, Results, kept
 from experiments.papers.rental.bridge import OWN, RENTAL, RULES
 from experiments.papers.rental.page import PAGE
 from experiments.papers.rental.runs import FIGURE_1, RIVALS, SIZES
@@ -21,8 +22,6 @@ from experiments.pictures.plots import (
     log_ticks,
     points,
 )
-from experiments.report.experiment import Drawn
-from experiments.sweep.results import NoRuns, Results, kept
 from policies.rental import optimal_widths, rental_table, whole_gpu_widths
 
 if TYPE_CHECKING:

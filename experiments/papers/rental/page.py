@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from experiments.pages import Experiment, Scale, Task
 from experiments.papers.rental import bridge, runs
-from experiments.report.contents import Scale
-from experiments.report.experiment import Experiment
-from experiments.sweep.task import Task
 
 
 def tasks(scale: Scale) -> list[Task]:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.report.contents import Scale
-from experiments.sweep.task import Outcome, Task
+from experiments.pages import Outcome, Scale, Task
 from policies.rental import (
     Autoscaler,
     Equi,

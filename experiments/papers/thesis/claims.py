@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from experiments.pages import AGAINST, Claim, NoRuns, Results
 from experiments.papers.thesis.figures import (
     LABELS,
     SMALL_UP_TO,
@@ -18,8 +19,6 @@ from experiments.papers.thesis.figures import (
     gains,
 )
 from experiments.papers.thesis.runs import DUE_LAWS, FOLDER, GAP_S, MODELS, PAGE, RELEASED
-from experiments.report.contents import AGAINST, Claim
-from experiments.sweep.results import NoRuns, Results
 from simulator.statistics import Estimate, mean_of_skewed
 
 UNKNOWN = "the cause is not known"

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from experiments.pages import Drawn, NoRuns, Results, plots
 from experiments.papers.thesis.runs import CENTRAL, DUE_LAWS, MODELS, PAGE
-from experiments.pictures import plots
-from experiments.report.experiment import Drawn
-from experiments.sweep.results import NoRuns, Results
 
 LABELS = {
     "fifo": "FIFO",

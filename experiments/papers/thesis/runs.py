@@ -5,10 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, cast
 
-from experiments.report.contents import Scale
-from experiments.report.experiment import Experiment
-from experiments.report.sweeps import Labels, study
-from experiments.sweep.task import Outcome, Scalar, Task
+from experiments.pages import Experiment, Labels, Outcome, Scalar, Scale, Task, study
 
 FOLDER = Path(__file__).parent
 HERE = "experiments.papers.thesis.runs"
