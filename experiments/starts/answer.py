@@ -49,6 +49,7 @@ class Answer:
     is_forest : whether the forest says it; else the plain rule.
     unsaid : options that are not given, by name, and whether the jobs of the log tell them.
     measured, other : that rule, and the other one, on the last jobs of the log.
+    partitions : that the log names; of which the free GPUs are, it does not say.
     """
 
     request: Request
@@ -60,6 +61,7 @@ class Answer:
     unsaid: dict[str, bool]
     measured: Measured
     other: Measured
+    partitions: int = 1
 
     @property
     def reason(self) -> str:
@@ -70,6 +72,11 @@ class Answer:
             end_s = self.state["enough_free_after_s"]
             after = "" if end_s <= 0 else f"; the running jobs leave enough after {span(end_s)} at the latest, by the times that they asked for"  # fmt: skip
             return f"too few GPUs are free: {free:g} of the {gpus:g} that it needs{after}"
+        if self.partitions > 1:
+            return (
+                f"{free:g} GPUs are free, in {self.partitions} partitions together: whether the job may use them, the log does "
+                f"not say; {before if waiting else 'no job'} came before it"
+            )
         if waiting:
             return f"{free:g} GPUs are free, so there is room; {before} came before it"
         return f"nothing: {free:g} GPUs are free and no job waits"
@@ -142,7 +149,7 @@ def answer(history: History, request: Request, at_s: float | None, told: Told) -
             "--user": not request.user and len(past.users) > 1,
             "--partition": not request.partition and len(past.partitions) > 1,
         },
-        measured, other,
+        measured, other, len([name for name in past.partitions if name]),
     )  # fmt: skip
 
 

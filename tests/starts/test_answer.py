@@ -62,6 +62,18 @@ def test_the_reason(state, told):
 
 
 @pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        ({"free": 3}, "too few GPUs are free: 3 of the 4 that it needs"),
+        ({"free": 4}, "4 GPUs are free, in 2 partitions together: whether the job may use them, the log does not say; no job came before it"),
+        ({"free": 4, "waiting": 3}, "4 GPUs are free, in 2 partitions together: whether the job may use them, the log does not say; 3 jobs came before it"),
+    ],
+)  # fmt: skip
+def test_the_reason_where_there_are_partitions(state, told):
+    assert replace(made(state), partitions=2).reason == told
+
+
+@pytest.mark.parametrize(
     ("times", "told"),
     [
         ((0, 0, 60), "median: at once; with 90 % between at once and at once"),
