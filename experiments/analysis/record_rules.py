@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -39,6 +39,8 @@ class Queue:
     free : ``(T,)`` GPUs that no job held from each instant on.
     submit_s, start_s, end_s, gpus : ``(J,)`` of the jobs whose starts are known, in order of submission.
     jobs : ``(J,)`` their rows of the record.
+    pool : ``(J,)`` part of the machine that each may use; None: there is one.
+    pool_free : ``(T,)`` GPUs that no job held, of each pool.
     """
 
     times_s: FloatArray
@@ -48,10 +50,23 @@ class Queue:
     end_s: FloatArray
     gpus: FloatArray
     jobs: IntArray
+    pool: IntArray | None = None
+    pool_free: tuple[FloatArray, ...] = ()
 
     @classmethod
-    def of(cls, record: Recorded, total_gpus: float) -> Queue:
-        """The queue of a record on so many GPUs; a job without an end holds its own until the last time of all."""
+    def of(
+        cls,
+        record: Recorded,
+        total_gpus: float,
+        pool: IntArray | None = None,
+        pool_gpus: Sequence[float] = (),
+    ) -> Queue:
+        """The queue of a record on so many GPUs; a job without an end holds its own until the last time of all.
+
+        Parameters
+        ----------
+        pool, pool_gpus : by row of the record, and the GPUs of each (`simulator.model.places.pools_of`).
+        """
         jobs = np.flatnonzero(np.isfinite(record.recorded_start_s))
         submit_s, start_s, end_s = (
             column[jobs] for column in (record.submit_s, record.recorded_start_s, record.end_s)
@@ -60,7 +75,14 @@ class Queue:
         end_s, gpus = np.where(np.isnan(end_s), last_s, end_s), record.num_gpus[jobs]
         times_s = np.unique(np.concatenate([submit_s, start_s, end_s]))
         held = _steps(times_s, start_s, gpus) - _steps(times_s, end_s, gpus)
-        return cls(times_s, total_gpus - held, submit_s, start_s, end_s, gpus, jobs)
+        queue = cls(times_s, total_gpus - held, submit_s, start_s, end_s, gpus, jobs)
+        if pool is None:
+            return queue
+        of_job, free = pool[jobs], []
+        for number, total in enumerate(pool_gpus):
+            own = gpus * (of_job == number)
+            free.append(total - _steps(times_s, start_s, own) + _steps(times_s, end_s, own))
+        return replace(queue, pool=of_job, pool_free=tuple(free))
 
     @property
     def step_s(self) -> FloatArray:
@@ -76,6 +98,18 @@ class Queue:
 def _steps(times_s: FloatArray, at_s: FloatArray, many: FloatArray | None = None) -> FloatArray:
     """``(T,)`` sum of what has come until each instant, that instant included."""
     return np.bincount(np.searchsorted(times_s, at_s), many, len(times_s)).cumsum()
+
+
+def _waits_with_room(queue: Queue, own: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """``(T,)`` whether one of these jobs waits while as many GPUs are free, in its pool, as it asks for."""
+    found = np.zeros(len(queue.times_s), dtype=np.bool_)
+    for number, free in enumerate(queue.pool_free or (queue.free,)):
+        here = own if queue.pool is None else own & (queue.pool == number)
+        for size in np.unique(queue.gpus[here]).tolist():
+            rows = here & (queue.gpus == size)
+            waiting = _steps(queue.times_s, queue.submit_s[rows]) > _steps(queue.times_s, queue.start_s[rows])  # fmt: skip
+            found |= waiting & (free >= size - SUMS)
+    return found
 
 
 class DayRule(NamedTuple):
@@ -137,7 +171,7 @@ class Stop(NamedTuple):
     ----------
     name : of the user or the partition.
     most : jobs that run at once at most.
-    waited_s : time for which one waited while there was room for the smallest of its jobs.
+    waited_s : time for which one of its jobs waited while there was room for it.
     part : part of that time with so many jobs running.
     """
 
@@ -162,12 +196,9 @@ def stops(queue: Queue, names: Sequence[str]) -> list[Stop]:
         if not name or count < FEW_JOBS:
             continue
         own = of_job == name
-        come, begun, over = (
-            _steps(queue.times_s, each[own])
-            for each in (queue.submit_s, queue.start_s, queue.end_s)
-        )
+        begun, over = (_steps(queue.times_s, each[own]) for each in (queue.start_s, queue.end_s))
         runs = (begun - over).astype(np.int64)
-        waits = (come > begun) & (queue.free >= queue.gpus[own].min() - SUMS)
+        waits = _waits_with_room(queue, own)
         most, waited_s = int(runs.max()), float(step_s[waits].sum())
         at_most = runs == most
         reached = int((at_most & (np.diff(begun, prepend=0) > 0)).sum())

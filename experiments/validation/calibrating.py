@@ -90,8 +90,10 @@ class Calibration:
 
     def suggested(self) -> list[Rule]:
         """The rules that the record of the first half suggests."""
+        sides = self._sides
+        first = sides.recorded.take(self.first)
         return suggested(
-            self._sides.log.take(self.first), self._sides.asked_s[self.first], self._sides.total_gpus
+            sides.log.take(self.first), sides.asked_s[self.first], sides.total_gpus, first.pool, sides.pool_gpus,
         )  # fmt: skip
 
     def kept(self, rules: Sequence[Rule]) -> list[Tried]:

@@ -62,14 +62,21 @@ class Rule:
     hours: tuple[tuple[int, str], ...] = ()
 
 
-def suggested(log: Recorded, asked_s: FloatArray, total_gpus: float) -> list[Rule]:
+def suggested(
+    log: Recorded,
+    asked_s: FloatArray,
+    total_gpus: float,
+    pool: IntArray | None = None,
+    pool_gpus: Sequence[float] = (),
+) -> list[Rule]:
     """The rules that the record of some jobs suggests.
 
     Parameters
     ----------
     asked_s : ``(J,)`` times asked for, s; NaN where unknown.
+    pool, pool_gpus : parts of the machine, as those of `Queue.of`.
     """
-    queue = Queue.of(log, total_gpus)
+    queue = Queue.of(log, total_gpus, pool, pool_gpus)
     found = [*_calendar(log, asked_s)]
     for by, what, names in (("user", "user", log.user), ("vc", "partition", log.partition)):
         jobs = {stop.name: stop.most for stop in stops(queue, names)}

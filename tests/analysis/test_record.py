@@ -94,6 +94,22 @@ def test_stretches_at_random_minute_by_minute():
     assert found.tolist() == expected
 
 
+def test_a_user_stops_at_a_number_though_another_pool_has_room():
+    """Of two pools of 4 and 40 GPUs. a runs two jobs of a day at a time on the first, in which one more would fit.
+
+    Its job of the second pool asks for 30, of which b holds 20, so that it waits without room for 60 days. Without pools,
+    there seems to be room for it, and a waits mostly with fewer than two jobs.
+    """
+    rows = [(0, j // 2 * DAY_S, (j // 2 + 1) * DAY_S, 1) for j in range(40)]
+    rows += [(0, 60 * DAY_S, 61 * DAY_S, 30), (0, 0, 60 * DAY_S, 20)]
+    users, pool = ["a"] * 41 + ["b"], np.array([0] * 40 + [1, 1])
+    found = record(rows)
+    (stop,) = stops(Queue.of(found, 44, pool, [4, 40]), users)
+    assert (stop.name, stop.most, stop.part) == ("a", 2, 1.0)
+    assert stop.waited_s == 19 * DAY_S
+    assert stops(Queue.of(found, 54), users) == []
+
+
 def limited(most: int, count: int = 40) -> list[tuple[float, float, float, float]]:
     """Jobs of a day each, submitted at once, of which so many run at a time."""
     return [(0, j // most * DAY_S, (j // most + 1) * DAY_S, 1) for j in range(count)]
