@@ -25,6 +25,8 @@ from simulator.model.tolerances import SUMS
 DAY_S = 24 * HOUR_S
 LONG_H = (1, 2, 4, 8, 12, 24)
 """Jobs that ask for more than so many hours may have hours of their own."""
+MANY_USERS = 3
+"""So many users who stop at the same number of running jobs, which nobody exceeds, have one limit."""
 MOST_NAMES, FEW_JOBS = 50, 20
 """Names that are looked at, and jobs that one needs."""
 
@@ -206,6 +208,44 @@ def stops(queue: Queue, names: Sequence[str]) -> list[Stop]:
         if most >= 2 and reached >= 3 and waited_s >= DAY_S and part >= 0.8:
             found.append(Stop(name, most, waited_s, part))
     return found
+
+
+class CommonStop(NamedTuple):
+    """A number of running jobs that several users reach, and nobody exceeds.
+
+    Attributes
+    ----------
+    names : of those who reach it.
+    most : jobs that run at once.
+    """
+
+    names: tuple[str, ...]
+    most: int
+
+
+def common_stop(queue: Queue, names: Sequence[str]) -> CommonStop | None:
+    """The number of jobs at once that `MANY_USERS` or more start up to at three times, and wait at with room; None: there is none.
+
+    Parameters
+    ----------
+    names : by row of the record.
+    """
+    of_job = np.array([names[row] for row in queue.jobs.tolist()], dtype=object)
+    most = 0
+    reach: list[str] = []
+    for name in dict.fromkeys(of_job.tolist()):
+        own = of_job == name
+        begun, over = (_steps(queue.times_s, each[own]) for each in (queue.start_s, queue.end_s))
+        runs = begun - over
+        if not name or runs.max() < most:
+            continue
+        at_most = runs == runs.max()
+        if runs.max() > most:
+            most, reach = int(runs.max()), []
+        reached = int((at_most & (np.diff(begun, prepend=0) > 0)).sum())
+        if reached >= 3 and (queue.step_s[_waits_with_room(queue, own) & at_most] > 0).any():
+            reach.append(name)
+    return CommonStop(tuple(reach), most) if most >= 2 and len(reach) >= MANY_USERS else None
 
 
 def stretches(queue: Queue, least_s: float = HOUR_S) -> npt.NDArray[np.float64]:

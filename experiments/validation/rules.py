@@ -17,6 +17,7 @@ from experiments.analysis.record_rules import (
     MOST_NAMES,
     Queue,
     clock_of,
+    common_stop,
     stops,
 )
 from experiments.analysis.spans import span
@@ -80,7 +81,11 @@ def suggested(
     found = [*_calendar(log, asked_s)]
     for by, what, names in (("user", "user", log.user), ("vc", "partition", log.partition)):
         jobs = {stop.name: stop.most for stop in stops(queue, names)}
-        if jobs:
+        common = common_stop(queue, names) if by == "user" else None
+        if common is not None:
+            words = f"{len(common.names)} users run up to {common.most} jobs at once, and nobody runs more"
+            found.append(Rule(words, (f"tenants.by={by}", f"tenants.max_jobs={common.most}")))
+        elif jobs:
             listed = ", ".join(f"{name} at {most}" for name, most in jobs.items())
             found.append(
                 _limit(by, "max_jobs", jobs, f"{_stop(what, jobs)} of running jobs: {listed}")

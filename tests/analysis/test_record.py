@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from experiments.analysis.record import record_lines
-from experiments.analysis.record_rules import Queue, day_rule, held, stops, stretches
+from experiments.analysis.record_rules import Queue, common_stop, day_rule, held, stops, stretches
 from experiments.analysis.trace import describe
 from experiments.pictures.jobs import draw_jobs
 from simulator import Workload
@@ -108,6 +108,32 @@ def test_a_user_stops_at_a_number_though_another_pool_has_room():
     assert (stop.name, stop.most, stop.part) == ("a", 2, 1.0)
     assert stop.waited_s == 19 * DAY_S
     assert stops(Queue.of(found, 54), users) == []
+
+
+@pytest.mark.parametrize(
+    ("limits", "stop"),
+    [
+        ((2, 2, 2), (("u0", "u1", "u2"), 2)),
+        ((2, 2), None),
+        ((2, 2, 2, 3), None),  # one runs more
+        ((1, 1, 1), None),
+        ((3, 2, 3, 1, 3), (("u0", "u2", "u4"), 3)),
+    ],
+)
+def test_a_number_of_jobs_that_several_users_reach_and_nobody_exceeds(limits, stop):
+    """Each user's jobs are all there at the begin, and run so many at a time, with room for more."""
+    rows, users = [], []
+    for k, most in enumerate(limits):
+        rows += limited(most, 4 * most)
+        users += [f"u{k}"] * (4 * most)
+    assert common_stop(Queue.of(record(rows), 100), users) == stop
+
+
+def test_users_that_do_not_wait_at_the_number_have_no_limit():
+    """The same, where the machine is full: nobody waits with room."""
+    rows = [row for _ in range(3) for row in limited(2, 8)]
+    users = [f"u{k}" for k in range(3) for _ in range(8)]
+    assert common_stop(Queue.of(record(rows), 6), users) is None
 
 
 def limited(most: int, count: int = 40) -> list[tuple[float, float, float, float]]:
