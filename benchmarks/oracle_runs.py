@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from policies import composed_names, make_policy, policy_names
-from policies.registry.naming import PolicyName
+from policies.registry.naming import PAPERS_NAMES, PolicyName
 from simulator import (
     Cluster,
     Decision,
@@ -456,6 +456,7 @@ def one_gpu(count: int) -> Workload:
 
 def _programs() -> Iterator[tuple[str, Callable[[], Result]]]:
     known = {*policy_names(), *composed_names()}  # a family may have been taken out
+    known |= {short for short, name in PAPERS_NAMES.items() if name in known}
     nodes = Cluster.of_nodes(PLAIN, 8)
     jobs = fixed(120, 1, 220.0)
     for name in (
