@@ -48,7 +48,8 @@ def meaning(
         return f"Our {what} {contains} the proven value."
     if outcome == "reproduced":
         if parts > 1:
-            return f"The {what}s of all {parts} parts are {_wanted(number)}."
+            every = "both parts" if parts == 2 else f"all {parts} parts"
+            return f"The {what}s of {every} are {_wanted(number)}."
         shown = f"Our {what}" if readings == 1 else f"The {what} shown"
         return f"{shown} is {_wanted(number)}."
     ours = f"Our {what}" if readings == 1 else f"The {what} of the best of {readings} readings"

@@ -79,6 +79,9 @@ def test_the_class_of_a_statement_of_several_parts():
         meaning(number, "reproduced", row("reproduced"), 2, (1, 2), 3)
         == f"The intervals of all 3 parts are {range_h}."
     )
+    assert "intervals of both parts" in meaning(
+        number, "reproduced", row("reproduced"), 2, (1, 2), 2
+    )
     assert meaning(number, "open", row(), 1, (1, 2), 3) == (
         f"Our interval, in the weakest of 3 parts, is neither {range_h}, nor within 5 to 40 h, which "
         "counts as a part of it."

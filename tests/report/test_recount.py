@@ -8,6 +8,7 @@ import pytest
 from recount import differing, numbers, read, recount, wrong
 
 from experiments.papers.registry import chosen_papers, load
+from experiments.papers.registry import papers as all_papers
 from experiments.report.site import Page, read_pages, write_claims
 from simulator.statistics import Estimate, student
 
@@ -189,11 +190,13 @@ def test_a_class_that_the_readings_do_not_give_is_found(tmp_path):
 
 
 def test_the_committed_files_pass(tmp_path):
-    """The classes of the two files, counted by arithmetic of its own."""
-    papers, of = chosen_papers([]), numbers()
-    write_claims(tmp_path, read_pages(COMMITTED, papers))
-    claims, readings = (read(tmp_path / name) for name in ("claims.csv", "readings.csv"))
-    assert {row["paper"] for row in readings} == NAMES
+    """The classes of the two files, counted by arithmetic of its own; they are those of the pages as they are kept."""
+    of = numbers()
+    claims, readings = (read(COMMITTED / name) for name in ("claims.csv", "readings.csv"))
+    assert {row["paper"] for row in readings} >= NAMES
     assert wrong(readings, of) == []
     assert differing(claims, readings, of) == []
     assert recount(readings, of)
+    write_claims(tmp_path, read_pages(COMMITTED, all_papers()))
+    for name in ("claims.csv", "readings.csv"):
+        assert (tmp_path / name).read_text("utf-8") == (COMMITTED / name).read_text("utf-8")
