@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -126,7 +126,10 @@ class Calibration:
             return "a scenario limits users or partitions, and a rule of the other kind is kept"
         if rule.outages and self._folder is None:
             return "no folder for the file of its outages"
-        own = _tables(rule) & {*self._entrant.scenario.features}
+        features = self._entrant.scenario.features
+        own = _tables(rule) & {*features}
+        if "tenants" in own and _has_room(features["tenants"], rule):
+            own.remove("tenants")
         return f"the scenario has its own [{min(own)}]" if own else ""
 
     def held_out(self, rules: Sequence[Rule] = ()) -> HeldOut | None:
@@ -212,6 +215,12 @@ def _mean_s(simulated: Side, recorded: Side) -> float:
 def _mean(side: Side) -> float:
     """Mean wait, s; NaN of no job."""
     return float(side.wait_s.mean()) if len(side.wait_s) else math.nan
+
+
+def _has_room(tenants: Any, rule: Rule) -> bool:
+    """Whether tenants of a scenario, for example of fair shares, have no limits and are those whom the rule limits."""
+    is_limited = tenants.quota or tenants.max_jobs or tenants.borrowing
+    return not is_limited and f"tenants.by={tenants.by}" in rule.settings
 
 
 def _tables(rule: Rule) -> set[str]:

@@ -194,6 +194,26 @@ def test_the_calibrated_scenario_has_the_rules(tmp_path):
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(
+    ("own", "is_tried"),
+    [
+        (["tenants.by=user", "tenants.weight={u1=2}"], True),  # fair shares of the same users
+        (["tenants.by=user", "tenants.max_jobs={u1=9}"], False),
+        (["tenants.by=user", "tenants.quota={u1=9}"], False),
+        (["tenants.by=vc"], False),
+    ],
+)
+def test_limits_are_tried_where_the_scenario_has_none(own, is_tried, tmp_path):
+    settings = RULES["jobs of a user"][0]
+    log = made_log(tmp_path / "log.csv", settings=settings, load=0.6)
+    found = validate(scenario(log, own), "log", calibrate=True, folder=tmp_path)
+    line = next(line for line in found.lines() if "u0 at 4" in line)
+    assert line.endswith("kept" if is_tried else "not tried: the scenario has its own [tenants]")
+    if is_tried:
+        assert found.held.settings == ("tenants.by=user", "tenants.max_jobs={ u0 = 4 }")
+        assert found.held.ratio.mean == pytest.approx(1, abs=0.1)
+
+
 def test_partitions_have_a_line_each(tmp_path):
     found = held_against(made_log(tmp_path / "log.csv"))
     assert {*found.partitions} == {"p0", "p1"}
