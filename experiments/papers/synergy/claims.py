@@ -160,7 +160,8 @@ def profiling(results: Results) -> Iterator[Claim]:
         ("Section 3.1", "error at every second number of CPUs, left out of the fit, mean of ten models",
          percent["cpus"].mean(), "AlexNet and ShuffleNet leap from 2.00 to 2.9 between 9 and 12 CPUs"),
     ):  # fmt: skip
-        yield PAGE.new(place, text, float(value), "%", f"{why}; no interval: {PROFILES}")
+        told = f"{why}; no interval: {PROFILES}"
+        yield PAGE.new(place, text, float(value), "%", told, figure="figure_5")
 
 
 # -- Table 5 ---------------------------------------------------------------------------------
@@ -204,7 +205,8 @@ def table_5(results: Results) -> Iterator[Claim]:
         better = 100 * (of["tune-by-gpus"] / of["opt"] - 1)
         yield from _over_opt(table, metric, what, better)
         text = f"{what}, tune sorted by GPUs, spare shares regranted, over opt"
-        yield PAGE.new("Section 5.2", text, better, "%", f"{APART}; no interval: {ONE_TRACE}")
+        told = f"{APART}; no interval: {ONE_TRACE}"
+        yield PAGE.new("Section 5.2", text, better, "%", told, figure="table_5")
 
 
 def _over_opt(table: Table, metric: str, what: str, better: float) -> Iterator[Claim]:
@@ -364,7 +366,7 @@ def single(results: Results) -> Iterator[Claim]:
     at_9 = table[table["load"] == 9]
     yield PAGE.new(
         "Section 5.3.2", "GPUs that 9 jobs/h ask for with every demand met, of 128", overload()[1], "%",
-        "above 100 % no mechanism can keep the queue from growing; no interval: worked out",
+        "above 100 % no mechanism can keep the queue from growing; no interval: worked out", figure="figure_9",
     )  # fmt: skip
     for mechanism in (*PAIR, "opt"):
         words: dict[str, Any] = {"draw": OWN_DRAW, "mechanism": mechanism}
@@ -668,7 +670,7 @@ def tune_over_opt(results: Results) -> Iterator[Claim]:
         if "tune-by-gpus" in set(table["mechanism"]):
             text = PAGE["within-10"].claim.format(**words)
             text = text.replace("tune", "tune, sorted by GPUs, spare shares regranted,", 1)
-            yield PAGE.new("Section 5.3.2", text, better, "%", APART)
+            yield PAGE.new("Section 5.3.2", text, better, "%", APART, figure="figure_9")
 
 
 @PAGE.rows
