@@ -122,7 +122,9 @@ def _over_starts(
     for mechanism, name in printed.items():
         part = table[table["mechanism"] == mechanism].sort_values("start")
         colour = COLOURS[mechanism]
-        ax.plot(-part["start"], part[value], style, color=colour, label=f"{NAMES[mechanism]}{of}")
+        wide = mechanism == "proportional"  # what lies below another stays visible
+        ax.plot(-part["start"], part[value], style, color=colour, label=f"{NAMES[mechanism]}{of}",
+                linewidth=4.5 if wide else 1.6, markersize=10 if wide else 5)  # fmt: skip
         if name in PAGE.numbers:
             ax.axhline(PAGE[name].low, color=colour, linestyle="--", linewidth=1)
     ax.set(ylabel="JCT, h", title=title)
