@@ -147,6 +147,8 @@ def in_value(value: Any) -> str:
     if isinstance(value, Path) and value.is_file() and value.suffix == ".toml":
         text = value.read_text("utf-8")
         return next((name for name in WRITTEN if name in text), "")
+    if isinstance(value, Path) and value.is_relative_to(ROOT):
+        value = value.relative_to(ROOT)
     if isinstance(value, str | Path):
         return str(value) if str(value) in PARAMETERS else named(str(value))
     if isinstance(value, list | tuple | dict | set):
