@@ -3,16 +3,16 @@
 import numpy as np
 
 from policies.queues.selection import node_price_per_hour
-from policies.solving.instance import Instance
+from policies.solving.instance import DecisionInput
 from simulator import Cluster, Workload
 from simulator.workloads.catalogs import read_catalog
 from simulator.workloads.hierarchical import HierarchicalJobs, generate
 
 
-def all_wait(workload: Workload, cluster: Cluster, num_jobs: int, num_nodes: int) -> Instance:
+def all_wait(workload: Workload, cluster: Cluster, num_jobs: int, num_nodes: int) -> DecisionInput:
     """The first jobs wait, unstarted; now is the submission of the last of them."""
     jobs = np.arange(num_jobs)
-    return Instance(
+    return DecisionInput(
         times_s=workload.performance.table_s(jobs, cluster),
         due_s=workload.due_s[jobs] - workload.submit_s[num_jobs - 1],
         weight_per_s=workload.weight_per_s[jobs],

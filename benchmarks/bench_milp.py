@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.all_waiting import all_wait, scenario
-from policies.milp import FORMULATIONS, Answer, Instance, MilpPolicy, decide
+from policies.milp import FORMULATIONS, Answer, DecisionInput, MilpPolicy, decide
 from policies.milp.policy import instance_of
 from simulator import Decision, View, simulate
 from simulator.workloads.authors import read_instance
@@ -21,7 +21,7 @@ from simulator.workloads.authors import read_instance
 REPETITIONS = 3
 
 
-def from_scenarios() -> Iterator[tuple[str, list[Instance]]]:
+def from_scenarios() -> Iterator[tuple[str, list[DecisionInput]]]:
     """Decisions of the paper's sizes, everything waiting."""
     for num_nodes, num_jobs, seeds in ((5, 25, 8), (5, 50, 8), (20, 200, 3), (100, 1000, 3)):
         instances = []
@@ -31,7 +31,7 @@ def from_scenarios() -> Iterator[tuple[str, list[Instance]]]:
         yield f"random scenario, {num_nodes} nodes, {num_jobs} jobs", instances
 
 
-def from_simulation(num_nodes: int) -> tuple[str, list[Instance]]:
+def from_simulation(num_nodes: int) -> tuple[str, list[DecisionInput]]:
     """The decisions that a simulation with one controller meets."""
     policy, met = MilpPolicy(solver="highs"), []
 
@@ -43,7 +43,7 @@ def from_simulation(num_nodes: int) -> tuple[str, list[Instance]]:
     return f"simulation, {num_nodes} nodes, event-driven", met
 
 
-def from_folders(folders: list[Path]) -> Iterator[tuple[str, list[Instance]]]:
+def from_folders(folders: list[Path]) -> Iterator[tuple[str, list[DecisionInput]]]:
     """The authors' instances, a tenth, two tenths, .. of their jobs waiting."""
     for folder in folders:
         read = read_instance(folder)
@@ -54,18 +54,20 @@ def from_folders(folders: list[Path]) -> Iterator[tuple[str, list[Instance]]]:
             yield f"{folder.name[:26]}, {num_nodes} nodes, {count} jobs", [instance]
 
 
-def measure(instance: Instance, solver: str) -> tuple[float, Answer]:
+def measure(instance: DecisionInput, solver: str) -> tuple[float, Answer]:
     """Least CPU seconds of building and solving, and the answer."""
     best, answer = np.inf, None
     for _ in range(REPETITIONS):
-        fresh = Instance(**{name: getattr(instance, name) for name in Instance.__annotations__})
+        fresh = DecisionInput(
+            **{name: getattr(instance, name) for name in DecisionInput.__annotations__}
+        )
         answer = decide(fresh, "patterns", "gurobi" if solver == "gurobi" else "highs")
         best = min(best, answer.build_cpu_s + answer.solve_cpu_s)
     assert answer is not None
     return float(best), answer
 
 
-def report(name: str, instances: list[Instance], solver: str) -> None:
+def report(name: str, instances: list[DecisionInput], solver: str) -> None:
     """One line: mean and largest CPU time of some decisions, their sizes and trees."""
     runs = [measure(instance, solver) for instance in instances if instance.num_jobs]
     cpu_s, answers = np.array([run[0] for run in runs]), [run[1] for run in runs]

@@ -13,9 +13,17 @@ from typing import NamedTuple
 import numpy as np
 
 from policies.greedy.policy import GreedyPolicy
-from policies.greedy.problem import LIMIT, PAPER, Jobs, NodeChoices, Settings, Solution, TimeProfile
+from policies.greedy.problem import (
+    LIMIT,
+    PAPER,
+    Jobs,
+    NodeAssignment,
+    NodeChoices,
+    Settings,
+    TimeProfile,
+)
 from policies.solving.decision import Answer, solve_decision
-from policies.solving.instance import Assignment, Instance, cost
+from policies.solving.instance import DecisionInput, JobOnNode, cost
 from simulator.errors import InputError
 from simulator.model.cluster import SECONDS_PER_HOUR
 from simulator.model.contract import View
@@ -49,13 +57,13 @@ class Gap(NamedTuple):
     forced_nodes: int
 
 
-def milp_instance(jobs: Jobs, profile: TimeProfile, m: NodeChoices, s: Settings) -> Instance:
+def milp_instance(jobs: Jobs, profile: TimeProfile, m: NodeChoices, s: Settings) -> DecisionInput:
     """The same decision for the exact solver. Raises `InputError` for a released objective."""
     if s.objective != PAPER:
         raise InputError("optimality gap: only the objective 'paper' has an exact optimum")
     times_s = profile.times_s[jobs.row] * jobs.remaining[:, None, None]
     price = np.where(np.isfinite(m.price_per_s), m.price_per_s, 0.0) * SECONDS_PER_HOUR
-    return Instance(
+    return DecisionInput(
         times_s,
         jobs.due_in_s,
         jobs.weight_per_s,
@@ -69,17 +77,17 @@ def milp_instance(jobs: Jobs, profile: TimeProfile, m: NodeChoices, s: Settings)
     )
 
 
-def assignments_of(solution: Solution, m: NodeChoices) -> list[Assignment]:
+def assignments_of(solution: NodeAssignment, m: NodeChoices) -> list[JobOnNode]:
     """A heuristic's solution in the exact solver's terms."""
     first = np.cumsum(m.families[:, LIMIT]) - m.families[:, LIMIT]
     used = np.zeros(len(m.families), dtype=np.int64)
-    result: list[Assignment] = []
+    result: list[JobOnNode] = []
     for node, v in enumerate(solution.node_type.tolist()):
         index = node if m.configurable else int(first[v] + used[v])
         used[m.family_of[v]] += 1
         for a in range(int(solution.num_jobs[node])):
             job, gpus = int(solution.jobs[node, a]), int(solution.gpus[node, a])
-            result.append(Assignment(job, index, v, gpus))
+            result.append(JobOnNode(job, index, v, gpus))
     return result
 
 

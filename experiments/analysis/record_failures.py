@@ -28,7 +28,7 @@ AT_ONCE = 3
 
 
 @dataclass(frozen=True)
-class Failures:
+class RecordedFailures:
     """Failures of one kind.
 
     Attributes
@@ -75,7 +75,7 @@ def states_of(record: Recorded) -> list[str]:
     return [(state.split() or [""])[0].upper() for state in record.state]
 
 
-def failures_of(record: Recorded) -> Iterator[Failures]:
+def failures_of(record: Recorded) -> Iterator[RecordedFailures]:
     """Failures of nodes, and of jobs where they are many."""
     states = np.array(states_of(record), dtype=object)
     run_s = np.nan_to_num(record.end_s - record.recorded_start_s)
@@ -92,7 +92,9 @@ def failures_of(record: Recorded) -> Iterator[Failures]:
         if not len(rows) or (table == "failures" and few):
             continue
         those = tuple(name for name in names if name in set(states[rows].tolist()))
-        yield Failures(table, those, len(rows), gpu_h, gpu_h / all_h, _at_once(record, rows))
+        yield RecordedFailures(
+            table, those, len(rows), gpu_h, gpu_h / all_h, _at_once(record, rows)
+        )
 
 
 def _at_once(record: Recorded, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> int:

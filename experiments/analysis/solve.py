@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from policies.milp import Instance, SolverOptions, solve_instance
+from policies.milp import DecisionInput, SolverOptions, solve_instance
 from policies.queues.selection import node_price_per_hour
 from policies.solving.solvers import SolverName
 from simulator.errors import InputError
@@ -45,7 +45,7 @@ def solve(
     jobs = np.arange(num_jobs or len(workload))
     now_s = float(workload.submit_s[jobs[-1]])
     return solve_instance(
-        Instance(
+        DecisionInput(
             times_s=workload.performance.table_s(jobs, cluster),
             due_s=workload.due_s[jobs] - now_s,
             weight_per_s=workload.weight_per_s[jobs],

@@ -11,7 +11,7 @@ import numpy as np
 
 from experiments.importing.imported import Imported, format_of, jobs_in
 from experiments.importing.slurm_events import write_outages
-from experiments.importing.slurm_limits import Limits, list_unused, owners_of, piped
+from experiments.importing.slurm_limits import ImportedLimits, list_unused, owners_of, piped
 from simulator.arguments import MOST_NODES
 from simulator.errors import InputError
 from simulator.files.inputs import MOST_CONFIG_BYTES, read_input
@@ -82,7 +82,7 @@ def from_slurm(
             {p["partitionname"]: p.get("priorityjobfactor", "1") for p in partitions},
         )  # fmt: skip
         made.set("policy_options", "partition_priority", named, "PriorityJobFactor")
-    limits = Limits()
+    limits = ImportedLimits()
     if qos is not None:
         _qos(made, qos, settings.get("preempttype", ""), limits)
     if assoc is not None:
@@ -360,7 +360,7 @@ def _order(made: Imported, conf: Path, settings: Row) -> None:
     made.unused += [f"{key}={value}" for key, value in left.items()]
 
 
-def _qos(made: Imported, path: Path, preempt_type: str, limits: Limits) -> None:
+def _qos(made: Imported, path: Path, preempt_type: str, limits: ImportedLimits) -> None:
     """Priorities of the QOS, which stops which, and their limits; other columns are listed."""
     rows = piped(path, "sacctmgr -P show qos", "Name", "Priority")
     named = _by_name(path, "priority", {row["name"]: row["priority"] or "0" for row in rows})

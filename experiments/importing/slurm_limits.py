@@ -99,7 +99,7 @@ def owners_of(workload: Workload) -> dict[str, set[str]]:
 
 
 @dataclass
-class Limits:
+class ImportedLimits:
     """Limits by whom they bind.
 
     Attributes

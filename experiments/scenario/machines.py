@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from experiments.config import KeyedError
 from experiments.scenario.schema import Scenario
-from simulator.workloads.machines import Machines, Partitioned, Pool, StandingServers, Vms
+from simulator.workloads.machines import Machines, Partitioned, RentedPool, StandingServers, Vms
 
 if TYPE_CHECKING:
     from simulator import Cluster
@@ -27,7 +27,7 @@ def machines_of(scenario: Scenario, own: Cluster | None) -> Cluster:
 def _machines_of(machines: Machines | None, own: Cluster | None, scenario: Scenario) -> Cluster:
     from simulator import Cluster
 
-    if isinstance(machines, StandingServers | Pool):
+    if isinstance(machines, StandingServers | RentedPool):
         if own is not None and scenario.adapt is None:
             raise KeyedError(
                 "cluster.kind",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from experiments.analysis.spans import span
-from experiments.starts.forest import FIT_ON, QUANTILES, Forest, Model
+from experiments.starts.forest import FIT_ON, QUANTILES, Forest, WaitModel
 from experiments.starts.history import History, Request
 from experiments.starts.measured import (
     BLOCK,
@@ -38,7 +38,7 @@ Told = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Answer:
+class StartAnswer:
     """The start of a job that is submitted at a time.
 
     Attributes
@@ -82,7 +82,7 @@ class Answer:
         return f"nothing: {free:g} GPUs are free and no job waits"
 
 
-def answer(history: History, request: Request, at_s: float | None, told: Told) -> Answer:
+def answer(history: History, request: Request, at_s: float | None, told: Told) -> StartAnswer:
     """When a job would start.
 
     Parameters
@@ -121,7 +121,7 @@ def answer(history: History, request: Request, at_s: float | None, told: Told) -
     seen = _seen(past, request, when_s)
     rows = 2 * FIT_ON + MEASURED_ON + CALIBRATED_ON
     inputs = snapshots(past, known.item(max(0, len(known) - rows)))
-    rules: tuple[Model, Model] = Forest(past, inputs), PlainRule(past, inputs)
+    rules: tuple[WaitModel, WaitModel] = Forest(past, inputs), PlainRule(past, inputs)
     forest, plain = (
         measure(past, inputs, rule, when_s, functools.partial(_told_of, told, k))
         for k, rule in enumerate(rules)
@@ -142,7 +142,7 @@ def answer(history: History, request: Request, at_s: float | None, told: Told) -
     low_s, high_s = interval(found, measured.levels)
     state = dict(zip(INPUTS, seen.tolist(), strict=True))
     median_s = found[0, QUANTILES.index(0.5)]
-    return Answer(
+    return StartAnswer(
         request, float(median_s), float(low_s[0]), float(high_s[0]), state, is_forest,
         {
             "--time": math.isnan(request.asked_s) and not np.isnan(past.asked_s).all(),
@@ -188,7 +188,7 @@ def _seen(history: History, request: Request, at_s: float) -> FloatArray:
     return np.array(state_at(history, at_s).seen(at_s, request, *numbers))
 
 
-def lines(found: Answer) -> list[str]:
+def lines(found: StartAnswer) -> list[str]:
     """The answer in words."""
     request, state = found.request, found.state
     asked = "" if math.isnan(request.asked_s) else f" for {span(request.asked_s)}"
@@ -212,7 +212,7 @@ def lines(found: Answer) -> list[str]:
     ]  # fmt: skip
 
 
-def _unsaid(found: Answer) -> list[str]:
+def _unsaid(found: StartAnswer) -> list[str]:
     """A note on what the jobs have that the coverage was measured on, and the request does not say."""
     unsaid = [name for name, is_there in found.unsaid.items() if is_there]
     return (

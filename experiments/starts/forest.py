@@ -18,7 +18,7 @@ QUANTILES = (*LEVELS, 0.5, *(1 - level for level in reversed(LEVELS)))
 TREES, LEAF, FEATURES = 100, 5, 0.4
 
 
-class Model(Protocol):
+class WaitModel(Protocol):
     """Quantiles of the wait of jobs, from those whose start is known."""
 
     def quantiles(self, known: IntArray, jobs: FloatArray) -> FloatArray:
@@ -49,7 +49,7 @@ class Forest:
         self._inputs, self._wait = inputs, scaled(history.wait_s)
 
     def quantiles(self, known: IntArray, jobs: FloatArray) -> FloatArray:
-        """As `Model`."""
+        """As `WaitModel`."""
         known = known[-FIT_ON:]
         forest = self._kind(
             n_estimators=TREES,

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from experiments.starts.forest import LEVELS, QUANTILES, Model, scaled
+from experiments.starts.forest import LEVELS, QUANTILES, WaitModel, scaled
 from experiments.starts.history import DAY_S, History
 from simulator.model.cluster import FloatArray, IntArray
 
@@ -92,7 +92,7 @@ class Measured:
 def measure(
     history: History,
     inputs: FloatArray,
-    model: Model,
+    model: WaitModel,
     at_s: float,
     told: Callable[[int, int], None],
 ) -> Measured:

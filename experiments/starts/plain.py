@@ -24,7 +24,7 @@ class PlainRule:
         self._kinds, self._wait_s = _kinds(inputs), history.wait_s
 
     def quantiles(self, known: IntArray, jobs: FloatArray) -> FloatArray:
-        """As `experiments.starts.forest.Model`."""
+        """As `experiments.starts.forest.WaitModel`."""
         known = known[-FIT_ON:]
         kinds, waits_s = self._kinds[known], self._wait_s[known]
         wanted, which = np.unique(_kinds(jobs), axis=0, return_inverse=True)

@@ -26,7 +26,7 @@ INPUTS = (
 
 
 @dataclass
-class State:
+class ClusterState:
     """A cluster as a log tells of it, moved on from event to event in order of time.
 
     Events of one instant do not see each other: at a submission, only what was before it is known.
@@ -107,7 +107,7 @@ def _enough_free_s(needed: float, free: float, gpus: FloatArray, left_s: FloatAr
 
 def snapshots(history: History, first: int = 0) -> FloatArray:
     """``(J, len(INPUTS))`` the state that each job of a log met when it was submitted; 0 for those before ``first``."""
-    h, state = history, State(history)
+    h, state = history, ClusterState(history)
     found = np.zeros((len(h), len(INPUTS)))
     events = _events(h)
     at = 0
@@ -122,9 +122,9 @@ def snapshots(history: History, first: int = 0) -> FloatArray:
     return found
 
 
-def state_at(history: History, at_s: float) -> State:
+def state_at(history: History, at_s: float) -> ClusterState:
     """The state of a log at a time."""
-    state = State(history)
+    state = ClusterState(history)
     for event in _events(history):
         if event[0] >= at_s:
             break
@@ -150,7 +150,7 @@ def _events(h: History) -> list[tuple[float, int, int]]:
     return sorted(found)
 
 
-def _apply(state: State, event: tuple[float, int, int]) -> None:
+def _apply(state: ClusterState, event: tuple[float, int, int]) -> None:
     _, kind, job = event
     if kind == SUBMIT:
         state.submit(job)

@@ -29,7 +29,7 @@ LEAST_S = 1.0
 UNKNOWN = "How far simulated waits are from those of the cluster is not known."
 
 
-class Verdict(Config):
+class VerdictKeys(Config):
     """The key verdict of a validation.json."""
 
     kind: Literal["none", "recommended", "refused"]
@@ -45,7 +45,7 @@ class Keys(Config):
     log: str
     log_sha256: str
     policy: str
-    verdict: Verdict
+    verdict: VerdictKeys
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.analysis.record_failures import Failures, failures_of
+from experiments.analysis.record_failures import RecordedFailures, failures_of
 from experiments.comparison.entrants import Excluded, field_of
 from experiments.text import counted
 from experiments.validation.agreement import Agreement, agreement_of
@@ -58,7 +58,7 @@ class Validation:
     suggested: tuple[Rule, ...]
     tried: tuple[Tried, ...]
     skipped: tuple[tuple[Rule, str], ...]
-    failures: tuple[Failures, ...]
+    failures: tuple[RecordedFailures, ...]
     held: HeldOut | None
     verdict: Verdict
     excluded: tuple[Excluded, ...]
@@ -149,7 +149,7 @@ def validate(
     )  # fmt: skip
 
 
-def _failures(sides: Sides, scenario: Scenario) -> tuple[Failures, ...]:
+def _failures(sides: Sides, scenario: Scenario) -> tuple[RecordedFailures, ...]:
     """Failures of the record; none where the scenario has some itself."""
     if {"outages", "failures"} & {*scenario.features}:
         return ()

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from policies.foresight.packing import Packed, Packing, assign
+from policies.foresight.packing import FoundPacking, PackingProblem, assign
 from policies.foresight.packing import solve as solve_exactly
 from policies.foresight.transport import Transport
 from simulator.model.cluster import FloatArray, IntArray
@@ -41,7 +41,7 @@ TRIES = 60
 """Changes of one node's pattern that are tried at most."""
 
 
-def solve(packing: Packing, mip_gap: float, at_least_one: bool = False) -> Packed:
+def solve(packing: PackingProblem, mip_gap: float, at_least_one: bool = False) -> FoundPacking:
     """A packing, and a bound on the best one; the gap between them is small where nodes are many.
 
     Parameters
@@ -54,7 +54,7 @@ def solve(packing: Packing, mip_gap: float, at_least_one: bool = False) -> Packe
         return _few(packing, mip_gap)
     unit = float(np.max(packing.gain, initial=0.0, where=np.isfinite(packing.gain)))
     if unit <= 0.0 or not len(packing.kept):
-        return Packed([], 0.0, 0.0, "ascent")
+        return FoundPacking([], 0.0, 0.0, "ascent")
     problem = _Problem.of(packing, unit)
     bound, prices, shares = _descend(problem)
     counts = _rounded(problem, shares)
@@ -64,12 +64,12 @@ def solve(packing: Packing, mip_gap: float, at_least_one: bool = False) -> Packe
     job = np.flatnonzero(transport.kind < transport.none)
     value = unit * (transport.value() - float(problem.price @ counts))
     if value <= 0.0:
-        return Packed([], 0.0, unit * bound, "ascent")
+        return FoundPacking([], 0.0, unit * bound, "ascent")
     placed = assign(packing, counts, job, transport.kind[job])
-    return Packed(placed, value, max(value, unit * bound), "ascent")
+    return FoundPacking(placed, value, max(value, unit * bound), "ascent")
 
 
-def _few(packing: Packing, mip_gap: float) -> Packed:
+def _few(packing: PackingProblem, mip_gap: float) -> FoundPacking:
     """The exact packing of the jobs that gain most in any kind of slot."""
     places = int(packing.demand.sum(axis=1).max(initial=1.0))
     best = np.argsort(-packing.gain, axis=0, kind="stable")[:places]
@@ -87,7 +87,7 @@ class _Problem:
 
     Attributes
     ----------
-    gain, demand, price, group : as `Packing` has them.
+    gain, demand, price, group : as `PackingProblem` has them.
     limits : ``(groups,)`` nodes.
     """
 
@@ -98,7 +98,7 @@ class _Problem:
     limits: FloatArray
 
     @classmethod
-    def of(cls, packing: Packing, unit: float) -> _Problem:
+    def of(cls, packing: PackingProblem, unit: float) -> _Problem:
         return cls(
             packing.gain / unit,
             packing.demand,

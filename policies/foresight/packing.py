@@ -22,7 +22,7 @@ import scipy
 
 from policies.foresight.machines import Machines
 from policies.solving import highs, tree
-from policies.solving.instance import Assignment
+from policies.solving.instance import JobOnNode
 from policies.solving.model import Builder, Model, SolverOptions
 from policies.solving.slots import MAX_PATTERNS, add_counts, equal_columns, partitions
 from simulator.errors import InputError
@@ -90,7 +90,7 @@ def patterns_of(gpus: tuple[int, ...], by_use: bool) -> Patterns:
 
 
 @dataclass(frozen=True, eq=False)
-class Packing:
+class PackingProblem:
     """One packing problem, small enough to solve: equal slots merged, dominated patterns gone.
 
     Attributes
@@ -124,7 +124,7 @@ class Packing:
         return self.node_type if self.machines.nodes_of_type is not None else 0 * self.kept
 
 
-def pose(machines: Machines, gain: FloatArray, step_s: float) -> Packing:
+def pose(machines: Machines, gain: FloatArray, step_s: float) -> PackingProblem:
     """The packing problem of a step.
 
     Parameters
@@ -142,7 +142,7 @@ def pose(machines: Machines, gain: FloatArray, step_s: float) -> Packing:
     kept = _not_dominated(machines, table, np.flatnonzero(exists), value, price)
     demand = np.zeros((len(kept), len(first)))
     np.add.at(demand.T, row_of, table.demand[kept].T)
-    return Packing(machines, table, value[:, first], used, row_of, kept, demand, price[kept])
+    return PackingProblem(machines, table, value[:, first], used, row_of, kept, demand, price[kept])
 
 
 def _with_disposal(
@@ -191,7 +191,7 @@ def _not_dominated(
 
 
 @dataclass(frozen=True, eq=False)
-class Packed:
+class FoundPacking:
     """A packing.
 
     Attributes
@@ -201,18 +201,18 @@ class Packed:
     method : how it was found.
     """
 
-    assignments: list[Assignment]
+    assignments: list[JobOnNode]
     value: float
     bound: float
     method: str = "exact"
 
 
 def solve(
-    packing: Packing,
+    packing: PackingProblem,
     mip_gap: float,
     at_least_one: bool = False,
     learned: tree.Learned | None = None,
-) -> Packed:
+) -> FoundPacking:
     """The best packing, within a gap relative to its gains and prices (half their sum).
 
     Parameters
@@ -226,7 +226,7 @@ def solve(
     pays = gain > 0.0
     job, row = np.nonzero(pays if pays.any() or not at_least_one else np.isfinite(gain))
     if not len(job):
-        return Packed([], 0.0, 0.0)
+        return FoundPacking([], 0.0, 0.0)
     # In units of the largest gain, so that no tolerance of the solver depends on the currency.
     unit = float(np.abs(gain[job, row]).max()) or 1.0
     model, names = _model(packing, job, row, at_least_one, unit)
@@ -241,11 +241,11 @@ def solve(
     else:
         pairs = _transport(packing, counts)
     value = float(gain[pairs].sum() - packing.price @ counts)
-    return Packed(assign(packing, counts, *pairs), value, max(value, -unit * solution.bound))
+    return FoundPacking(assign(packing, counts, *pairs), value, max(value, -unit * solution.bound))
 
 
 def _model(
-    packing: Packing, job: IntArray, row: IntArray, at_least_one: bool, unit: float
+    packing: PackingProblem, job: IntArray, row: IntArray, at_least_one: bool, unit: float
 ) -> tuple[Model, list[Hashable]]:
     """Columns x then p, then counts to branch on, as in `policies.solving.slots`; and names of the
     integer columns that mean the same in the next packing."""
@@ -275,7 +275,7 @@ def _model(
     return b.build(offset=0.0, constant=0.0, tight=True), names
 
 
-def _transport(packing: Packing, counts: IntArray) -> tuple[IntArray, IntArray]:
+def _transport(packing: PackingProblem, counts: IntArray) -> tuple[IntArray, IntArray]:
     """The best jobs for given patterns, where the solver stopped off a vertex."""
     capacity = np.rint(counts @ packing.demand).astype(np.int64)
     places = np.repeat(np.arange(len(capacity)), capacity)
@@ -285,7 +285,9 @@ def _transport(packing: Packing, counts: IntArray) -> tuple[IntArray, IntArray]:
     return job[takes], places[place[takes]]
 
 
-def assign(packing: Packing, counts: IntArray, job: IntArray, row: IntArray) -> list[Assignment]:
+def assign(
+    packing: PackingProblem, counts: IntArray, job: IntArray, row: IntArray
+) -> list[JobOnNode]:
     """Jobs on nodes: ``counts`` nodes of each pattern, each job in a slot of its kind."""
     table, machines = packing.table, packing.machines
     waiting: list[list[int]] = [[] for _ in range(packing.demand.shape[1])]
@@ -294,7 +296,7 @@ def assign(packing: Packing, counts: IntArray, job: IntArray, row: IntArray) -> 
     free = None
     if machines.nodes_of_type is not None:
         free = np.cumsum(machines.nodes_of_type) - machines.nodes_of_type
-    result: list[Assignment] = []
+    result: list[JobOnNode] = []
     node = 0
     kind = {
         (int(v), int(g)): s
@@ -310,7 +312,7 @@ def assign(packing: Packing, counts: IntArray, job: IntArray, row: IntArray) -> 
                 queue = waiting[int(packing.row_of[s])]
                 if queue:
                     j = queue.pop()
-                    hosted.append(Assignment(j, index, v, int(packing.used[j, s])))
+                    hosted.append(JobOnNode(j, index, v, int(packing.used[j, s])))
             if not hosted:
                 continue
             result.extend(hosted)

@@ -17,7 +17,7 @@ from policies.foresight.due_dates import DueDates, slopes_of
 from policies.foresight.lease_end import LeaseEnd
 from policies.foresight.machines import Machines
 from policies.foresight.observed import ObservedSpeeds
-from policies.foresight.packing import Packed, Packing, pose
+from policies.foresight.packing import FoundPacking, PackingProblem, pose
 from policies.foresight.packing import solve as solve_exactly
 from policies.foresight.price import PriceGrid
 from policies.foresight.value import ONE_STEP, STEPS, SingleValue, Value, step_gain
@@ -204,7 +204,7 @@ class Foresight:
         tie = np.where(urgency <= 1.0 + SUMS, unit * np.minimum(urgency, 1.0) * pace, done)
         return self.haste * done + TIE * tie
 
-    def _pack(self, machines: Machines, gain: FloatArray, step_s: float) -> Packed:
+    def _pack(self, machines: Machines, gain: FloatArray, step_s: float) -> FoundPacking:
         """The best packing; where none pays, the one of the best ratio of gain to price."""
         posed = pose(machines, gain, step_s)
         if not self._is_small(posed):
@@ -227,12 +227,12 @@ class Foresight:
             scale = best
         return packed
 
-    def _is_small(self, packing: Packing) -> bool:
+    def _is_small(self, packing: PackingProblem) -> bool:
         """True where it is solved exactly. Then a packing that has to run some job is looked for at once:
         if it pays, it is the best of all."""
         return int(np.count_nonzero(packing.gain > 0.0)) <= self.exact_up_to
 
-    def _solve(self, packing: Packing, at_least_one: bool = False) -> Packed:
+    def _solve(self, packing: PackingProblem, at_least_one: bool = False) -> FoundPacking:
         """Exactly up to a size, by prices of slots beyond it."""
         if self._is_small(packing):
             return solve_exactly(packing, self.mip_gap, at_least_one, self._learned)
@@ -263,12 +263,12 @@ def _speed(
     return speed
 
 
-def _earned(gain: FloatArray, machines: Machines, packed: Packed) -> float:
+def _earned(gain: FloatArray, machines: Machines, packed: FoundPacking) -> float:
     index = machines.config_index
     return sum(max(float(gain[a.job, index[a.node_type, a.gpus]]), 0.0) for a in packed.assignments)
 
 
-def _paid(machines: Machines, packed: Packed, step_s: float) -> float:
+def _paid(machines: Machines, packed: FoundPacking, step_s: float) -> float:
     used: dict[int, tuple[int, int]] = {}
     for a in packed.assignments:
         used[a.node] = (a.node_type, used.get(a.node, (0, 0))[1] + a.gpus)

@@ -6,7 +6,7 @@ from array import array
 
 import numpy as np
 
-from policies.greedy.problem import NOWHERE, Solution
+from policies.greedy.problem import NOWHERE, NodeAssignment
 from simulator.model.cluster import IntArray, proportional_share
 from simulator.model.contract import FIXED, Changes, Decision, Placement, View
 
@@ -55,7 +55,7 @@ class Held:
                     of_job[job], gpus_of_job[job], type_of_job[job] = node, int(gpus), node_type
 
 
-def decision_of(solution: Solution, view: View, held: Held) -> Decision:
+def decision_of(solution: NodeAssignment, view: View, held: Held) -> Decision:
     """Give the nodes of a solution their identities; the decision names the jobs whose shares change.
 
     Nodes of one type are interchangeable in a solution. Each takes the node where most of its

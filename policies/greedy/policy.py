@@ -11,9 +11,9 @@ from policies.greedy.nodes_of_solution import Held, decision_of
 from policies.greedy.problem import (
     OBJECTIVES,
     Jobs,
+    NodeAssignment,
     NodeChoices,
     Settings,
-    Solution,
     TimeProfile,
     code_of,
     has_same_types,
@@ -171,7 +171,7 @@ class GreedyPolicy:
 
     def solve(
         self, jobs: Jobs, profile: TimeProfile, machines: NodeChoices, seed: int
-    ) -> tuple[Solution, dict[str, float | int]]:
+    ) -> tuple[NodeAssignment, dict[str, float | int]]:
         """One decision on arrays; the solution names jobs by their place in ``jobs``."""
         settings = self.settings_on(machines)
         return construct(jobs, profile, machines, settings, 1, 0), {"iterations": 0}
@@ -265,7 +265,7 @@ class RandomisedGreedyPolicy(GreedyPolicy):
 
     def solve(
         self, jobs: Jobs, profile: TimeProfile, machines: NodeChoices, seed: int
-    ) -> tuple[Solution, dict[str, float | int]]:
+    ) -> tuple[NodeAssignment, dict[str, float | int]]:
         """The best construction."""
         settings = self.settings_on(machines)
         solution = construct(jobs, profile, machines, settings, self.iterations, seed)
@@ -313,7 +313,7 @@ class LocalSearchPolicy(RandomisedGreedyPolicy):
 
     def solve(
         self, jobs: Jobs, profile: TimeProfile, machines: NodeChoices, seed: int
-    ) -> tuple[Solution, dict[str, float | int]]:
+    ) -> tuple[NodeAssignment, dict[str, float | int]]:
         """The best solution that the best randomised ones lead to."""
         from policies.greedy.pool import by_place, randomised_greedy
         from policies.greedy.queue import pressure_order
@@ -325,7 +325,7 @@ class LocalSearchPolicy(RandomisedGreedyPolicy):
         )
         *rows, value, rank, steps = self.improve(queue, pool, profile, machines)
         facts = dict(zip(self.facts, (rank, steps), strict=True))
-        solution = Solution(*by_place(queue.place, *rows), value)
+        solution = NodeAssignment(*by_place(queue.place, *rows), value)
         return solution, {"iterations": self.iterations, **facts}
 
     def improve(
@@ -373,12 +373,12 @@ def construct(
     settings: Settings,
     iterations: int,
     seed: int,
-) -> Solution:
-    """The best of some constructions, the pure greedy first, as a `Solution`."""
+) -> NodeAssignment:
+    """The best of some constructions, the pure greedy first, as a `NodeAssignment`."""
     from policies.greedy.pool import best_construction
     from policies.greedy.queue import pressure_order
 
     order = pressure_order(jobs, profile, settings.weigh_late)
-    return Solution(
+    return NodeAssignment(
         *best_construction(order, jobs, profile, machines, settings, iterations, np.uint64(seed))
     )

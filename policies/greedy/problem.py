@@ -174,7 +174,7 @@ class Settings(NamedTuple):
     node_share: float = 0.2
 
 
-class Solution(NamedTuple):
+class NodeAssignment(NamedTuple):
     """Assignment of jobs to nodes. Nodes are interchangeable within a type; `policy` gives them identities.
 
     Attributes

@@ -25,12 +25,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from policies.milp.literal import add_schedule
-from policies.solving.instance import Assignment, Formulation, Instance, by_node
+from policies.solving.instance import DecisionInput, Formulation, JobOnNode, by_node
 from policies.solving.model import Builder, FloatArray
 from policies.solving.slots import build, pattern_table, with_disposal
 
 
-def linear_lease(instance: Instance) -> FloatArray:
+def linear_lease(instance: DecisionInput) -> FloatArray:
     """``(J, V, G + 1)`` t c g / G, the job's own GPUs until its end; infinite: it cannot run."""
     share = np.arange(instance.times_s.shape[2]) / instance.gpus[:, None]
     with np.errstate(invalid="ignore"):
@@ -38,7 +38,7 @@ def linear_lease(instance: Instance) -> FloatArray:
     return np.where(instance.possible, lease, np.inf)
 
 
-def cost_2019(instance: Instance, assignments: Sequence[Assignment]) -> float:
+def cost_2019(instance: DecisionInput, assignments: Sequence[JobOnNode]) -> float:
     """The objective of 2019 of an assignment."""
     lease = linear_lease(instance)
     waits = np.ones(instance.num_jobs, dtype=bool)
@@ -52,7 +52,7 @@ def cost_2019(instance: Instance, assignments: Sequence[Assignment]) -> float:
     return total + float(instance.postponed_cost[waits].sum())
 
 
-def centralised_2019(instance: Instance) -> Formulation:
+def centralised_2019(instance: DecisionInput) -> Formulation:
     """The model of 2019 over patterns: the same optimum, a size that nodes do not change."""
     table = pattern_table(tuple(instance.gpus.tolist()), with_leader=False)
     cost, used = with_disposal(
@@ -63,7 +63,7 @@ def centralised_2019(instance: Instance) -> Formulation:
     return Formulation(form.model, form.decode, form.encode, functools.partial(cost_2019, instance))
 
 
-def centralised_2019_literal(instance: Instance) -> Formulation:
+def centralised_2019_literal(instance: DecisionInput) -> Formulation:
     """The model of 2019 over nodes: J N (configurations + 1) + 2 J + N (V + 1) columns."""
     b = Builder()
     columns = add_schedule(b, instance, linear_lease(instance))

@@ -9,13 +9,13 @@ from typing import Any
 from policies.milp.centralised import centralised_2019, centralised_2019_literal
 from policies.milp.literal import literal
 from policies.solving.decision import Answer, solve_decision
-from policies.solving.instance import Formulation, Instance
+from policies.solving.instance import DecisionInput, Formulation
 from policies.solving.model import SolverOptions
 from policies.solving.patterns import patterns, second_model, third_model
 from policies.solving.solvers import SolverName
 from simulator.errors import InputError
 
-FORMULATIONS: dict[str, Callable[[Instance], Formulation]] = {
+FORMULATIONS: dict[str, Callable[[DecisionInput], Formulation]] = {
     "patterns": patterns,
     "literal": literal,
     "centralised-2019": centralised_2019,
@@ -33,7 +33,7 @@ def check_formulation(formulation: str) -> None:
 
 
 def decide(
-    instance: Instance,
+    instance: DecisionInput,
     formulation: str = "patterns",
     solver: SolverName = "auto",
     options: SolverOptions | None = None,
@@ -53,7 +53,7 @@ def decide(
 
 
 def solve_instance(
-    instance: Instance,
+    instance: DecisionInput,
     formulation: str = "patterns",
     solver: SolverName = "auto",
     options: SolverOptions | None = None,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from policies.solving.instance import Assignment, Formulation, Instance, IntArray, cost
+from policies.solving.instance import DecisionInput, Formulation, IntArray, JobOnNode, cost
 from policies.solving.model import Builder, FloatArray
 
 
@@ -36,13 +36,13 @@ class Columns:
     z: IntArray
     x: IntArray
 
-    def decode(self, x: FloatArray) -> list[Assignment]:
+    def decode(self, x: FloatArray) -> list[JobOnNode]:
         """Jobs on nodes."""
         node, c = np.nonzero(x[self.x] > 0.5)
         rows = zip(self.job[c], node, self.node_type[c], self.gpus[c], strict=True)
-        return [Assignment(*(int(value) for value in row)) for row in rows]
+        return [JobOnNode(*(int(value) for value in row)) for row in rows]
 
-    def encode(self, columns: int, assignments: Sequence[Assignment]) -> FloatArray:
+    def encode(self, columns: int, assignments: Sequence[JobOnNode]) -> FloatArray:
         """The binary columns; the others are left to the solver."""
         start = np.full(columns, np.nan)
         for index in (self.w, self.y, self.z, self.x):
@@ -60,14 +60,14 @@ class Columns:
         return start
 
 
-def literal(instance: Instance) -> Formulation:
+def literal(instance: DecisionInput) -> Formulation:
     """(P2) of an instance: J N (configurations + 4) + 2 J + N (V + 2) columns."""
     b = Builder()
     columns = add_schedule(b, instance)
     alpha = _add_leases(b, instance, columns)
     model = b.build(offset=0.0, constant=instance.constant)
 
-    def encode(assignments: Sequence[Assignment]) -> FloatArray:
+    def encode(assignments: Sequence[JobOnNode]) -> FloatArray:
         start = columns.encode(model.columns, assignments)
         start[alpha] = 0.0
         lease = instance.lease_cost
@@ -80,7 +80,7 @@ def literal(instance: Instance) -> Formulation:
     return Formulation(model, columns.decode, encode, functools.partial(cost, instance))
 
 
-def add_schedule(b: Builder, instance: Instance, lease: FloatArray | None = None) -> Columns:
+def add_schedule(b: Builder, instance: DecisionInput, lease: FloatArray | None = None) -> Columns:
     """Constraints (P1b)-(P1i), (P1m), (P1n): types, partitions, tardiness, nodes in use.
 
     Parameters
@@ -103,7 +103,7 @@ def add_schedule(b: Builder, instance: Instance, lease: FloatArray | None = None
     return columns
 
 
-def _add_assignment_rows(b: Builder, instance: Instance, c: Columns) -> None:
+def _add_assignment_rows(b: Builder, instance: DecisionInput, c: Columns) -> None:
     nodes, jobs = c.z.shape
     types = c.y.shape[1]
     node = np.arange(nodes)[:, None]
@@ -129,7 +129,7 @@ def _add_assignment_rows(b: Builder, instance: Instance, c: Columns) -> None:
     b.add(b.add_rows(1, lower=use, upper=use), c.w)  # (P1n)
 
 
-def _add_tardiness(b: Builder, instance: Instance, c: Columns) -> None:
+def _add_tardiness(b: Builder, instance: DecisionInput, c: Columns) -> None:
     jobs = instance.num_jobs
     weight = instance.weight_per_s
     tau = b.add_columns(jobs, cost=weight)
@@ -143,7 +143,7 @@ def _add_tardiness(b: Builder, instance: Instance, c: Columns) -> None:
     b.add(rows, c.z, worst)
 
 
-def _add_leases(b: Builder, instance: Instance, c: Columns) -> IntArray:
+def _add_leases(b: Builder, instance: DecisionInput, c: Columns) -> IntArray:
     """(P1j)-(P1l), (P2b)-(P2g): on each node the lease until the first job's end. Returns alpha."""
     nodes, jobs = c.z.shape
     node = np.arange(nodes)[:, None]

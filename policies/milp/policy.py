@@ -12,7 +12,7 @@ from policies.milp.formulations import check_formulation, decide
 from policies.queues.selection import node_price_per_hour, require_configurations
 from policies.registry.registration import register
 from policies.solving.decision import Answer
-from policies.solving.instance import Instance
+from policies.solving.instance import DecisionInput
 from policies.solving.model import SolverOptions
 from policies.solving.nodes_of_solution import placements_of_assignments
 from policies.solving.solvers import SolverName, check_solver
@@ -98,8 +98,8 @@ class MilpCentralised2019(MilpPolicy):
     formulation: str = field(default="centralised-2019", init=False)
 
 
-def instance_of(view: View, rho: float, mu: float, horizon_s: float) -> Instance:
-    """Instance of a view's decision. Job ``i`` of the instance is ``view.jobs[i]``.
+def instance_of(view: View, rho: float, mu: float, horizon_s: float) -> DecisionInput:
+    """Input of a view's decision. Job ``i`` of the instance is ``view.jobs[i]``.
 
     Raises InputError: nodes without a limit on their GPUs.
     """
@@ -114,7 +114,7 @@ def instance_of(view: View, rho: float, mu: float, horizon_s: float) -> Instance
     if fixed is not None:
         mine = np.asarray(fixed)[view.nodes]
         types = np.bincount(mine, minlength=len(cluster.node_types))
-    return Instance(
+    return DecisionInput(
         times_s=view.times_s,
         due_s=view.due_s - view.now_s,
         weight_per_s=view.weight_per_s,

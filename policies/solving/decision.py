@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from policies.solving.greedy_start import greedy_start
-from policies.solving.instance import Assignment, Formulation, Instance
+from policies.solving.instance import DecisionInput, Formulation, JobOnNode
 from policies.solving.model import BOUND_ABOVE, Solution, SolverOptions, relative_gap
 from policies.solving.patterns import patterns
 from policies.solving.solvers import SolverName, solve
@@ -32,7 +32,7 @@ class Answer:
     build_cpu_s : CPU seconds to build the model, and to read its solution.
     """
 
-    assignments: tuple[Assignment, ...]
+    assignments: tuple[JobOnNode, ...]
     objective: float
     bound: float
     gap: float
@@ -52,8 +52,8 @@ class Answer:
 
 
 def solve_decision(
-    instance: Instance,
-    form: Callable[[Instance], Formulation] = patterns,
+    instance: DecisionInput,
+    form: Callable[[DecisionInput], Formulation] = patterns,
     solver: SolverName = "auto",
     options: SolverOptions | None = None,
     start: bool = False,
@@ -103,11 +103,11 @@ def solve_decision(
 
 
 def _best(
-    instance: Instance,
+    instance: DecisionInput,
     form: Formulation,
     solution: Solution,
-    assignments: Sequence[Assignment] | None,
-) -> tuple[Sequence[Assignment], float, str]:
+    assignments: Sequence[JobOnNode] | None,
+) -> tuple[Sequence[JobOnNode], float, str]:
     """The solver's answer; the greedy one where there is none, or where it is better."""
     objective = math.inf if assignments is None else form.evaluate(assignments)
     if solution.status == "optimal" and assignments is not None:
@@ -119,7 +119,7 @@ def _best(
     return greedy, value, GREEDY
 
 
-def _nothing_to_run(instance: Instance) -> Answer:
+def _nothing_to_run(instance: DecisionInput) -> Answer:
     """No job, or none that could run anywhere."""
     waiting = float(instance.postponed_cost.sum())
     return Answer((), waiting, waiting, 0.0, "", "none", "optimal", 0, 0, 0, 0.0, 0.0, 0)

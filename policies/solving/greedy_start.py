@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from policies.solving.instance import Assignment, Instance, IntArray
+from policies.solving.instance import DecisionInput, IntArray, JobOnNode
 from policies.solving.model import BoolArray, FloatArray
 from policies.solving.slots import with_disposal
 
 
-def greedy_start(instance: Instance) -> list[Assignment]:
+def greedy_start(instance: DecisionInput) -> list[JobOnNode]:
     """Fill the nodes in use one after another, each as cheaply as can be seen from there.
 
     A node is tried as every type with every equal share of g GPUs a job: the jobs that gain most
@@ -22,7 +22,7 @@ def greedy_start(instance: Instance) -> list[Assignment]:
     free: BoolArray = np.any(instance.possible, axis=(1, 2))
     left = _nodes_left(instance)
     first = np.cumsum(left) - left if instance.nodes_of_type is not None else np.zeros_like(left)
-    answer: list[Assignment] = []
+    answer: list[JobOnNode] = []
     for n in range(instance.nodes_in_use):
         most = int(free.sum()) - (instance.nodes_in_use - n - 1)
         trials = [
@@ -35,8 +35,8 @@ def greedy_start(instance: Instance) -> list[Assignment]:
             break
         _, v, g, jobs, spare = min(trials, key=lambda trial: trial[:3])
         node = n if instance.nodes_of_type is None else int(first[v])
-        answer.append(Assignment(int(jobs[0]), node, v, int(lead_used[jobs[0], v, g + spare])))
-        answer.extend(Assignment(int(j), node, v, int(follow_used[j, v, g])) for j in jobs[1:])
+        answer.append(JobOnNode(int(jobs[0]), node, v, int(lead_used[jobs[0], v, g + spare])))
+        answer.extend(JobOnNode(int(j), node, v, int(follow_used[j, v, g])) for j in jobs[1:])
         free[jobs] = False
         if instance.nodes_of_type is not None:
             left[v] -= 1
@@ -44,14 +44,14 @@ def greedy_start(instance: Instance) -> list[Assignment]:
     return answer
 
 
-def _nodes_left(instance: Instance) -> IntArray:
+def _nodes_left(instance: DecisionInput) -> IntArray:
     if instance.nodes_of_type is not None:
         return instance.nodes_of_type.copy()
     return np.full(len(instance.gpus), instance.num_nodes)
 
 
 def _trial(
-    instance: Instance,
+    instance: DecisionInput,
     lead: FloatArray,
     follow: FloatArray,
     free: BoolArray,

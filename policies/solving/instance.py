@@ -2,7 +2,7 @@
 
 The objective is (P1a) of the hierarchical paper: weighted tardiness of the jobs that run,
 worst-case tardiness of those that wait, a penalty for idle GPUs, and on each node the lease until
-its first job ends. `Instance` prepares its coefficients, `cost` evaluates it for any assignment.
+its first job ends. `DecisionInput` prepares its coefficients, `cost` evaluates it for any assignment.
 
 A `Formulation` is an instance as a model, with the way back from its solution to jobs on nodes.
 """
@@ -26,7 +26,7 @@ from simulator.model.cluster import SECONDS_PER_HOUR
 IntArray = npt.NDArray[np.int64]
 
 
-class Assignment(NamedTuple):
+class JobOnNode(NamedTuple):
     """A job on a node: indices of both, type that the node has, GPUs that the job gets."""
 
     job: int
@@ -36,7 +36,7 @@ class Assignment(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Instance:
+class DecisionInput:
     """Input of one decision of one controller.
 
     Attributes
@@ -216,7 +216,7 @@ def _most_nodes(fits: BoolArray, nodes_of_type: IntArray) -> int:
     return int(scipy.sparse.csgraph.maximum_flow(graph, source, sink).flow_value)
 
 
-def cost(instance: Instance, assignments: Sequence[Assignment]) -> float:
+def cost(instance: DecisionInput, assignments: Sequence[JobOnNode]) -> float:
     """(P1a) of an assignment: tardiness, postponement, idle GPUs, leases to the first finish."""
     run = np.array([a.job for a in assignments], dtype=np.int64)
     waits = np.ones(instance.num_jobs, dtype=bool)
@@ -230,15 +230,15 @@ def cost(instance: Instance, assignments: Sequence[Assignment]) -> float:
     return total
 
 
-def by_node(assignments: Iterable[Assignment]) -> list[list[Assignment]]:
+def by_node(assignments: Iterable[JobOnNode]) -> list[list[JobOnNode]]:
     """The assignments of each node in use, by node."""
-    nodes: dict[int, list[Assignment]] = {}
+    nodes: dict[int, list[JobOnNode]] = {}
     for a in sorted(assignments, key=lambda a: (a.node, a.job)):
         nodes.setdefault(a.node, []).append(a)
     return list(nodes.values())
 
 
-def check_assignments(instance: Instance, assignments: Sequence[Assignment]) -> None:
+def check_assignments(instance: DecisionInput, assignments: Sequence[JobOnNode]) -> None:
     """`ValueError` unless the assignment can be carried out: a check for tests and for decoders."""
     jobs = [a.job for a in assignments]
     if len(set(jobs)) < len(jobs):
@@ -271,6 +271,6 @@ class Formulation:
     """
 
     model: Model
-    decode: Callable[[FloatArray], list[Assignment]]
-    encode: Callable[[Sequence[Assignment]], FloatArray]
-    evaluate: Callable[[Sequence[Assignment]], float]
+    decode: Callable[[FloatArray], list[JobOnNode]]
+    encode: Callable[[Sequence[JobOnNode]], FloatArray]
+    evaluate: Callable[[Sequence[JobOnNode]], float]

@@ -11,17 +11,17 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import scipy
 
-from policies.solving.instance import Assignment, IntArray, by_node
+from policies.solving.instance import IntArray, JobOnNode, by_node
 from simulator.model.contract import FIXED, Placement, View
 from simulator.model.placement import in_proportion
 
 
 def keep_nodes(
-    assignments: Sequence[Assignment],
+    assignments: Sequence[JobOnNode],
     current: Mapping[int, tuple[int, int, int]],
     num_nodes: int,
     type_of_node: Sequence[int] | None = None,
-) -> list[Assignment]:
+) -> list[JobOnNode]:
     """Renumber a solution's nodes so that as many jobs as possible go on undisturbed.
 
     Nodes of one type are interchangeable for the optimiser, not for the jobs on them. Kept first
@@ -58,7 +58,7 @@ def keep_nodes(
     return sorted(renumbered, key=lambda a: (a.node, a.job))
 
 
-def placements_of_assignments(assignments: Sequence[Assignment], view: View) -> list[Placement]:
+def placements_of_assignments(assignments: Sequence[JobOnNode], view: View) -> list[Placement]:
     """Assignments of an instance as placements on this controller's nodes, few jobs moved."""
     cluster = view.cluster
     place = {int(node): i for i, node in enumerate(view.nodes)}

@@ -25,19 +25,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from policies.solving.instance import Assignment, Formulation, Instance, by_node, cost
+from policies.solving.instance import DecisionInput, Formulation, JobOnNode, by_node, cost
 from policies.solving.model import FloatArray
 from policies.solving.slots import SlotForm, build, pattern_table, with_disposal
 
 
-def patterns(instance: Instance) -> Formulation:
+def patterns(instance: DecisionInput) -> Formulation:
     """The pattern form of an instance. Raises `InputError` for nodes of too many GPUs."""
     tardy = instance.tardiness_cost
     form = by_role(instance, tardy + instance.lease_cost, tardy)
     return Formulation(form.model, form.decode, form.encode, functools.partial(cost, instance))
 
 
-def by_role(instance: Instance, lead: FloatArray, follow: FloatArray) -> SlotForm:
+def by_role(instance: DecisionInput, lead: FloatArray, follow: FloatArray) -> SlotForm:
     """The model in which a job costs ``lead`` or ``follow``, both ``(J, V, G + 1)``, by its role on its node."""
     table = pattern_table(tuple(instance.gpus.tolist()), with_leader=True)
     roles = [with_disposal(c, instance.times_s, instance.mu) for c in (lead, follow)]
@@ -51,17 +51,17 @@ def by_role(instance: Instance, lead: FloatArray, follow: FloatArray) -> SlotFor
     )
 
 
-def second_model(instance: Instance) -> Formulation:
+def second_model(instance: DecisionInput) -> Formulation:
     """Deviations from due dates, and the lease of every job that runs."""
     return _combined(instance, 1.0)
 
 
-def third_model(instance: Instance) -> Formulation:
+def third_model(instance: DecisionInput) -> Formulation:
     """Half of the second model's objective and half of (P2)'s."""
     return _combined(instance, 0.5)
 
 
-def _combined(instance: Instance, share: float) -> Formulation:
+def _combined(instance: DecisionInput, share: float) -> Formulation:
     """The second model's objective to a share, (P2)'s for the rest."""
     possible = instance.possible
     times, tardy, lease = (
@@ -77,7 +77,7 @@ def _combined(instance: Instance, share: float) -> Formulation:
 
 
 def _value(
-    instance: Instance, second: FloatArray, share: float, assignments: Sequence[Assignment]
+    instance: DecisionInput, second: FloatArray, share: float, assignments: Sequence[JobOnNode]
 ) -> float:
     """The combined objective of an assignment."""
     waits = np.ones(instance.num_jobs, dtype=bool)

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from policies.solving.instance import Assignment, Instance, IntArray, by_node
+from policies.solving.instance import DecisionInput, IntArray, JobOnNode, by_node
 from policies.solving.model import BoolArray, Builder, FloatArray, Model
 from simulator.errors import InputError
 
@@ -149,7 +149,7 @@ class SlotForm:
         nodes to branch on.
     """
 
-    instance: Instance
+    instance: DecisionInput
     table: PatternTable
     cost: FloatArray
     used: IntArray
@@ -160,7 +160,7 @@ class SlotForm:
     row: IntArray
     model: Model
 
-    def decode(self, x: FloatArray) -> list[Assignment]:
+    def decode(self, x: FloatArray) -> list[JobOnNode]:
         """Jobs on nodes; any split of equal slots between equal nodes costs the same."""
         first, last = len(self.job), len(self.job) + len(self.kept)
         patterns = np.repeat(self.kept, np.rint(x[first:last]).astype(np.int64))
@@ -171,7 +171,7 @@ class SlotForm:
         waiting = {row: iter(jobs) for row, jobs in jobs_of_row.items()}
         nodes = _number_nodes(self.table.pattern_type[patterns], self.instance.nodes_of_type)
         return [
-            Assignment(job, int(node), int(self.table.slot_type[s]), int(self.used[job, s]))
+            JobOnNode(job, int(node), int(self.table.slot_type[s]), int(self.used[job, s]))
             for node, places in zip(nodes, slots, strict=True)
             for s in places[places < len(self.row_of)]
             if (job := next(waiting[int(self.row_of[s])], None)) is not None
@@ -207,7 +207,7 @@ class SlotForm:
         open_ = np.isfinite(net[job, places[place]])
         return job[open_], places[place[open_]]
 
-    def encode(self, assignments: Sequence[Assignment]) -> FloatArray:
+    def encode(self, assignments: Sequence[JobOnNode]) -> FloatArray:
         """Number of nodes of each pattern; the solver assigns the jobs.
 
         Where slots are closed to jobs it may do a little worse there than the assignments did.
@@ -220,7 +220,7 @@ class SlotForm:
         x[first:last] = count[self.kept]
         return x
 
-    def _pattern(self, node: list[Assignment]) -> int:
+    def _pattern(self, node: list[JobOnNode]) -> int:
         """The pattern of a node, idle GPUs given to its leader."""
         v = node[0].node_type
         lease = self.instance.lease_cost
@@ -245,7 +245,9 @@ def _number_nodes(types: IntArray, nodes_of_type: IntArray | None) -> IntArray:
     return nodes
 
 
-def build(instance: Instance, table: PatternTable, cost: FloatArray, used: IntArray) -> SlotForm:
+def build(
+    instance: DecisionInput, table: PatternTable, cost: FloatArray, used: IntArray
+) -> SlotForm:
     """The model of an instance.
 
     Parameters
@@ -282,7 +284,7 @@ def equal_columns(value: FloatArray) -> tuple[IntArray, IntArray]:
 
 
 def _model(
-    instance: Instance,
+    instance: DecisionInput,
     table: PatternTable,
     kept: IntArray,
     row_of: IntArray,
@@ -337,7 +339,9 @@ def add_counts(b: Builder, p: IntArray, node_type: IntArray, demand: FloatArray)
         b.add(rows, counts, -1.0)
 
 
-def _prune(instance: Instance, table: PatternTable, cost: FloatArray) -> tuple[IntArray, IntArray]:
+def _prune(
+    instance: DecisionInput, table: PatternTable, cost: FloatArray
+) -> tuple[IntArray, IntArray]:
     """Patterns worth a column, and what replaces the others; closes leading slots in ``cost``."""
     slots, none = table.pattern_slots, len(table.slot_type)
     number = len(slots)

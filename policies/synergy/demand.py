@@ -34,7 +34,7 @@ class Option(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Capacity:
+class ServerSize:
     """One server: GPUs, CPUs and GB of memory; 0 CPUs or GB where they are not modelled."""
 
     gpus: int
@@ -42,7 +42,7 @@ class Capacity:
     memory_gb: float
 
     @classmethod
-    def of(cls, spec: NodeType) -> Capacity:
+    def of(cls, spec: NodeType) -> ServerSize:
         """Capacity of a node type; `InputError` for a rental pool."""
         if not math.isfinite(spec.gpus):
             raise InputError(f"node type {spec.name!r}: unlimited GPUs, expected servers")
@@ -108,7 +108,7 @@ class Kinds:
     gpus: IntArray
 
     @classmethod
-    def of(cls, workload: Workload, capacity: Capacity, node_type: int = 0) -> Kinds:
+    def of(cls, workload: Workload, capacity: ServerSize, node_type: int = 0) -> Kinds:
         """Kinds of the jobs on servers of one type.
 
         Raises InputError: a job without a number of GPUs, or durations that depend on it.
@@ -136,7 +136,7 @@ class Kinds:
         return cls(kinds, kind_of.reshape(-1), duration_s, gpus)
 
 
-def _durations_s(workload: Workload, capacity: Capacity, node_type: int) -> FloatArray:
+def _durations_s(workload: Workload, capacity: ServerSize, node_type: int) -> FloatArray:
     """``(J,)`` seconds of each job at the proportional share, as its model of performance says."""
     performance, fair = workload.performance, capacity.fair
     if isinstance(performance, Sensitivity):  # the reference, where its matrices are 1
@@ -151,7 +151,7 @@ def _durations_s(workload: Workload, capacity: Capacity, node_type: int) -> Floa
 
 
 def kinds_on_types(
-    workload: Workload, capacities: Sequence[Capacity], types: Sequence[int]
+    workload: Workload, capacities: Sequence[ServerSize], types: Sequence[int]
 ) -> tuple[Kinds, list[Sequence[Kind]]]:
     """Kinds of the jobs on servers of several types, and what each kind is on each type.
 
@@ -175,7 +175,7 @@ def kinds_on_types(
     return kinds, list(of_type)
 
 
-def sensitive(matrix: SensitivityMatrix, gpus: int, capacity: Capacity) -> Kind:
+def sensitive(matrix: SensitivityMatrix, gpus: int, capacity: ServerSize) -> Kind:
     """A kind whose rate follows a sensitivity matrix.
 
     Shares are the points of the matrix, the proportional share, and all that a server has: the
@@ -196,7 +196,7 @@ def sensitive(matrix: SensitivityMatrix, gpus: int, capacity: Capacity) -> Kind:
     return Kind(gpus, fair, best.share, best.rate, tuple(offered), fair_rate, tuple(options))
 
 
-def insensitive(gpus: int, cpus: float, memory_gb: float, capacity: Capacity) -> Kind:
+def insensitive(gpus: int, cpus: float, memory_gb: float, capacity: ServerSize) -> Kind:
     """A kind of fixed duration: a stated demand in all (-1: none), else the proportional share."""
     fair, cap = capacity.fair, capacity.cap(gpus)
     share = Share(

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from policies.registry.registration import Wrapper, register
-from policies.synergy.demand import Capacity, Kind, Option, Share, sensitive
+from policies.synergy.demand import Kind, Option, ServerSize, Share, sensitive
 from simulator.errors import InputError
 from simulator.model.cluster import proportional_share
 from simulator.model.contract import Decision, Placement, Policy, View
@@ -68,7 +68,7 @@ class Tuned(Wrapper):
     ) -> list[Placement]:
         fixed = view.cluster.node_type_of
         v = shares[0].node_type if fixed is None else fixed[shares[0].node]
-        capacity = Capacity.of(view.cluster.node_types[v])
+        capacity = ServerSize.of(view.cluster.node_types[v])
         kinds = {s.job: self._kind(s, v, performance, capacity) for s in shares}
         chosen = give_out({s.job: int(s.gpus) for s in shares}, kinds, capacity)
         return [
@@ -79,7 +79,7 @@ class Tuned(Wrapper):
             for s in shares
         ]
 
-    def _kind(self, share: Placement, v: int, table: SensitiveTable, capacity: Capacity) -> Kind:
+    def _kind(self, share: Placement, v: int, table: SensitiveTable, capacity: ServerSize) -> Kind:
         matrix = table.matrix_of.item(share.job, v)
         key = (matrix, int(share.gpus), v)
         kind = self._kinds.get(key)
@@ -104,7 +104,7 @@ def _as_proportional(view: View) -> View:
 
 
 def give_out(
-    gpus: Mapping[int, int], kinds: Mapping[int, Kind], capacity: Capacity
+    gpus: Mapping[int, int], kinds: Mapping[int, Kind], capacity: ServerSize
 ) -> dict[int, Option]:
     """The share of each job on one node, by job.
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from policies.solving.model import Builder, SolverOptions
 from policies.solving.solvers import SolverName, check_solver, solve
-from policies.synergy.demand import Capacity, Share
+from policies.synergy.demand import ServerSize, Share
 from policies.synergy.servers import Group, Mechanism, Packed, Servers, runnable, signatures_of
 from policies.synergy.slots import Packing, Slot
 from simulator.model.cluster import FloatArray, IntArray
@@ -239,7 +239,7 @@ def lay_out(lots: Sequence[Lot], group: Group, solver: str = "auto") -> list[Slo
     return slots
 
 
-RULES: tuple[Callable[[Lot, Capacity], float], ...] = (
+RULES: tuple[Callable[[Lot, ServerSize], float], ...] = (
     lambda lot, c: lot.gpus * max(
         1 / c.gpus, lot.share.cpus / max(c.cpus, 1e-9), lot.share.memory_gb / max(c.memory_gb, 1e-9)
     ),

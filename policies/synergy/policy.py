@@ -11,7 +11,7 @@ import numpy as np
 
 from policies.synergy.assignment import Assignment
 from policies.synergy.book import Book
-from policies.synergy.demand import Capacity, Kind, Kinds, kinds_on_types
+from policies.synergy.demand import Kind, Kinds, ServerSize, kinds_on_types
 from policies.synergy.orderings import Ordering
 from policies.synergy.servers import Group, Mechanism, Servers
 from simulator import NO_CHANGE, Decision, InputError, View
@@ -110,7 +110,7 @@ def _begin(view: View, heterogeneous: bool, before: _State | None) -> _State:
             "knows one type"
         )
     of_type = [[n for n in nodes if fixed[n] == v] for v in types]
-    capacities = [Capacity.of(cluster.node_types[v]) for v in types]
+    capacities = [ServerSize.of(cluster.node_types[v]) for v in types]
     of_jobs = before.of_jobs if before else None
     if of_jobs is None or of_jobs[0] is not view.workload or of_jobs[1] != types:
         of_jobs = view.workload, types, kinds_on_types(view.rows, capacities, types)

@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from policies.synergy.demand import Capacity, Kind, Kinds, Share
+from policies.synergy.demand import Kind, Kinds, ServerSize, Share
 from policies.synergy.slots import Packing, Slot
 from simulator.model.cluster import IntArray
 
@@ -63,7 +63,7 @@ class Group:
     kinds : the kinds of jobs, as they do on these servers.
     """
 
-    capacity: Capacity
+    capacity: ServerSize
     first: int
     num_servers: int
     kinds: Sequence[Kind]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from policies.synergy.demand import Capacity, Kind, Share
+from policies.synergy.demand import Kind, ServerSize, Share
 from simulator.model.tolerances import CAPACITY
 
 
@@ -47,7 +47,7 @@ class Packing:
     kinds : the kinds of jobs.
     """
 
-    def __init__(self, capacity: Capacity, num_servers: int, kinds: Sequence[Kind]) -> None:
+    def __init__(self, capacity: ServerSize, num_servers: int, kinds: Sequence[Kind]) -> None:
         self.capacity = capacity
         self.kinds = kinds
         self.slots: list[Slot] = []

@@ -47,7 +47,7 @@ Shares = tuple[Placement, ...]
 
 
 @dataclass
-class Group:
+class Entangled:
     """Jobs whose old and new nodes hang together, and these nodes."""
 
     nodes: set[int] = field(default_factory=set)
@@ -102,7 +102,7 @@ class Hysteresis(Wrapper):
 # -- groups ----------------------------------------------------------------------------------
 
 
-def groups_of(plan: Mapping[int, Shares], view: View) -> list[Group]:
+def groups_of(plan: Mapping[int, Shares], view: View) -> list[Entangled]:
     """Changes of a plan, in groups that share no node; jobs that go on as they are in none."""
     running = view.running
     changed: list[tuple[str, int, set[int]]] = []
@@ -122,16 +122,16 @@ def groups_of(plan: Mapping[int, Shares], view: View) -> list[Group]:
         first = min(nodes)
         for node in nodes:
             together.merge(first, node)
-    groups: dict[int, Group] = {}
+    groups: dict[int, Entangled] = {}
     for what, job, nodes in changed:
-        group = groups.setdefault(together[min(nodes)], Group())
+        group = groups.setdefault(together[min(nodes)], Entangled())
         group.nodes |= nodes
         getattr(group, what).append(job)
     return list(groups.values())
 
 
 def _carried_out(
-    groups: Sequence[Group], plan: Mapping[int, Shares], view: View, least_s: float
+    groups: Sequence[Entangled], plan: Mapping[int, Shares], view: View, least_s: float
 ) -> tuple[dict[int, Shares], int] | None:
     """All shares after the groups that pay, and how many do not; None where all pay."""
     capacity = FreeCapacity(view)
@@ -208,7 +208,7 @@ def _proportional_share(job: int, gpus: int, node_type: int, view: View) -> tupl
 
 
 def saved_s(
-    group: Group, plan: Mapping[int, Shares], with_room: Mapping[int, Shares], view: View
+    group: Entangled, plan: Mapping[int, Shares], with_room: Mapping[int, Shares], view: View
 ) -> float:
     """Remaining time that a group saves over its jobs, s; see the head of this file.
 

@@ -170,7 +170,7 @@ class Mixed(StandingServers):
         return {f"cluster.groups.{name}": group for name, group in self.groups.items()}
 
 
-class Pool(Config):
+class RentedPool(Config):
     """An unlimited pool of rented GPUs."""
 
     kind: Literal["pool"] = "pool"
@@ -184,7 +184,7 @@ class InstanceNodes(Partitioned):
     kind: Literal["instance"] = "instance"
 
 
-Machines = Vms | Nodes | Mixed | Pool | InstanceNodes
+Machines = Vms | Nodes | Mixed | RentedPool | InstanceNodes
 
 
 def is_file(catalog: Any) -> bool:

@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from policies import make_policy
 from policies.foresight import ascent
 from policies.foresight.machines import Machines
-from policies.foresight.packing import Packing, pose, solve
+from policies.foresight.packing import PackingProblem, pose, solve
 from policies.foresight.transport import Transport
 from simulator import Cluster, simulate
 from tests.core.test_invariants import check
@@ -20,7 +20,7 @@ from tests.foresight.test_packing import STEP_S, drawn, earned, servers, vms
 from tests.foresight.test_policy import ODD
 
 
-def posed(cluster: Cluster, count: int, seed: int) -> tuple[Machines, np.ndarray, Packing]:
+def posed(cluster: Cluster, count: int, seed: int) -> tuple[Machines, np.ndarray, PackingProblem]:
     machines, gain, _ = drawn(cluster, count, seed)
     if seed % 3 == 0:
         gain = np.round(gain)  # many ties

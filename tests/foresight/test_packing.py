@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from policies.foresight import ascent
 from policies.foresight.machines import Machines
-from policies.foresight.packing import Packing, patterns_of, pose, solve
+from policies.foresight.packing import PackingProblem, patterns_of, pose, solve
 from policies.solving.tree import Learned
 from simulator.model.cluster import Cluster, NodeType
 
@@ -48,7 +48,7 @@ def brute_force(machines: Machines, gain: np.ndarray, step_s: float) -> float:
     return best
 
 
-def drawn(cluster: Cluster, jobs: int, seed: int) -> tuple[Machines, np.ndarray, Packing]:
+def drawn(cluster: Cluster, jobs: int, seed: int) -> tuple[Machines, np.ndarray, PackingProblem]:
     """Gains of jobs on all configurations, some of which are impossible, and their packing."""
     rng = np.random.default_rng(seed)
     machines = Machines.of(cluster, cluster.nodes_of(0))

@@ -9,7 +9,7 @@ import pytest
 
 from experiments.commands.theory_commands.decision import _finite
 from policies.milp import (
-    Instance,
+    DecisionInput,
     SolverOptions,
     check_assignments,
     cost,
@@ -137,7 +137,7 @@ def test_solve_instance_without_a_bound():
 def small(**changes):
     values = {"times_s": np.array([[[0.0, 100.0, 60.0]]]), "due_s": [10.0], "weight_per_s": [0.1],
               "price_per_hour": [1.0], "gpus": [2], "num_nodes": 1}  # fmt: skip
-    return Instance(**(values | changes))
+    return DecisionInput(**(values | changes))
 
 
 @pytest.mark.parametrize(

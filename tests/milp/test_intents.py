@@ -6,16 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from policies.milp import Assignment, decide
+from policies.milp import JobOnNode, decide
 from policies.solving import decision, highs
 from policies.solving.decision import GREEDY
 from policies.solving.greedy_start import greedy_start
-from policies.solving.instance import Instance, cost
+from policies.solving.instance import DecisionInput, cost
 from policies.solving.model import Model, Solution, SolverOptions
 from policies.solving.nodes_of_solution import keep_nodes
 from tests.solving.instances import like_the_paper
 
-A = Assignment
+A = JobOnNode
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_an_incumbent_better_than_the_greedy_answer_is(monkeypatch):
 def test_the_gap_leaves_out_what_no_decision_changes(monkeypatch):
     """The job is 50 s late and takes 100 s: 150 $ whatever is done, and 1 $ of lease. Half a dollar
     between objective and bound is a gap of 50 %, not of 0.3 %."""
-    instance = Instance(
+    instance = DecisionInput(
         np.array([[[np.inf, 100.0]]]), np.array([-50.0]), np.ones(1), np.array([36.0]),
         np.array([1]), 1,
     )  # fmt: skip

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from policies.milp import Assignment, Instance, MilpCentralised2019, MilpPolicy, decide
+from policies.milp import DecisionInput, JobOnNode, MilpCentralised2019, MilpPolicy, decide
 from policies.milp.policy import instance_of
 from policies.queues.selection import node_price_per_hour
 from policies.registry.making import describe, make_policy
@@ -82,7 +82,7 @@ def test_every_decision_of_a_run_is_the_best_there_is():
         if view.num_active:
             x = instance_of(view, 100.0, 1.0, 3600.0)
             place = {int(job): i for i, job in enumerate(view.jobs)}
-            done = [Assignment(place[p.job], p.node, p.node_type, int(p.gpus))
+            done = [JobOnNode(place[p.job], p.node, p.node_type, int(p.gpus))
                     for p in decision.placements]  # fmt: skip
             seen.append((decision.info["objective"], cost(x, done), least_cost(x)))
         return decision
@@ -145,7 +145,7 @@ def test_the_authors_instances(folder, gurobi_licence):
     for count in range(5, 41, 5):
         jobs = np.arange(count)
         now_s = float(read.workload.submit_s[count - 1])
-        x = Instance(
+        x = DecisionInput(
             read.workload.performance.table_s(jobs, read.cluster),
             read.workload.due_s[jobs] - now_s,
             read.workload.weight_per_s[jobs],

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from policies.milp import Instance, SolverOptions, check_assignments, decide
+from policies.milp import DecisionInput, SolverOptions, check_assignments, decide
 from policies.milp.formulations import FORMULATIONS
 from tests.solving.brute_force import ALL, FIRST, SECOND, THIRD, decisions, least_cost
 from tests.solving.instances import tiny
@@ -14,7 +14,7 @@ LEASE = {"patterns": FIRST, "literal": FIRST, "centralised-2019": ALL}
 LEASE |= {"centralised-2019-literal": ALL, "second-model": SECOND, "third-model": THIRD}
 
 
-def check(instance: Instance, formulation: str, solver: str) -> None:
+def check(instance: DecisionInput, formulation: str, solver: str) -> None:
     answer = decide(instance, formulation, solver)
     best = least_cost(instance, LEASE[formulation])
     scale = max(1.0, abs(best))
@@ -73,7 +73,7 @@ def test_the_instances_hold_what_they_should():
     assert min(seen) >= 3
 
 
-def two_jobs(**changes) -> Instance:
+def two_jobs(**changes) -> DecisionInput:
     """One node; type 0 has one GPU at 3.6, type 1 two at 7.2 (0.001 and 0.002 a second)."""
     values = {
         "times_s": np.array([[[0, 100, 0], [0, 100, 60.0]], [[0, 200, 0], [0, 200, 120.0]]]),
@@ -85,7 +85,7 @@ def two_jobs(**changes) -> Instance:
         "rho": 2.0,
         "horizon_s": 40.0,
     } | changes
-    return Instance(**values)
+    return DecisionInput(**values)
 
 
 def test_objective_by_hand():

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from policies.milp import Instance, check_assignments, cost, decide
+from policies.milp import DecisionInput, check_assignments, cost, decide
 from policies.milp.formulations import FORMULATIONS
 from policies.solving import highs, tree
 from policies.solving.model import Builder, SolverOptions
@@ -44,7 +44,7 @@ def test_disposal_leaves_gpus_idle_where_they_do_not_help():
     assert used[0, 0, 1:].tolist() == [1, 1, 3, 3]
 
 
-def all_patterns(x: Instance) -> float:
+def all_patterns(x: DecisionInput) -> float:
     """Optimum of the form without its three steps: explicit idle GPUs, every pattern and slot."""
     b = Builder()
     lead, follow = x.tardiness_cost + x.lease_cost, x.tardiness_cost
@@ -89,7 +89,7 @@ def test_slots_that_cost_all_jobs_the_same_share_a_row():
     times = np.full((5, 2, 5), np.inf)
     times[:, :, 1:] = np.arange(1, 6)[:, None, None] * 1e4 / np.arange(1, 5)
     times[:, 0, 3:] = np.inf
-    x = Instance(times, np.full(5, 1e9), np.full(5, 1e-3), [0.1, 1.0], [2, 4], 2)
+    x = DecisionInput(times, np.full(5, 1e9), np.full(5, 1e-3), [0.1, 1.0], [2, 4], 2)
     form = patterns(x).decode.__self__
     rows = {(v, g): row for v, g, row in zip(
         form.table.slot_type[6:], form.table.slot_gpus[6:], form.row_of[6:], strict=True
@@ -167,7 +167,7 @@ def test_decoding_mends_a_solution_off_a_vertex():
     """Halves of two optimal assignments of equal cost are no assignment; their mean is solved."""
     times = np.full((4, 1, 3), np.inf)
     times[:, 0, 1], times[:, 0, 2] = 100.0, 60.0
-    x = Instance(times, np.full(4, -10.0), np.full(4, 0.01), [3.6], [2], 1)
+    x = DecisionInput(times, np.full(4, -10.0), np.full(4, 0.01), [3.6], [2], 1)
     form = patterns(x)
     solution = highs.solve(form.model, FEW)
     decoder = form.decode.__self__

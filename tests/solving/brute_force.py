@@ -8,7 +8,7 @@ import itertools
 
 import numpy as np
 
-from policies.solving.instance import Instance
+from policies.solving.instance import DecisionInput
 
 FIRST, ALL, SECOND, THIRD = "first", "all", "second", "third"
 """Lease of a node: until its first job ends (2021), or each job's share until its own end (2019). In the
@@ -17,12 +17,12 @@ the third is half of that and half of the first."""
 EARLY = {FIRST: 0.0, ALL: 0.0, SECOND: 1.0, THIRD: 0.5}
 
 
-def least_cost(x: Instance, lease: str = FIRST) -> float:
+def least_cost(x: DecisionInput, lease: str = FIRST) -> float:
     """The optimum of an instance."""
     return min(value for _, value in decisions(x, lease))
 
 
-def decisions(x: Instance, lease: str = FIRST) -> list[tuple[int, float]]:
+def decisions(x: DecisionInput, lease: str = FIRST) -> list[tuple[int, float]]:
     """For each way to type the nodes: the nodes in use that it takes, and the least cost."""
     jobs, types, width = x.times_s.shape
     choices = [(-1, 0), *itertools.product(range(x.num_nodes), range(1, width))]

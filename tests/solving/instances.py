@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from policies.solving.instance import Instance
+from policies.solving.instance import DecisionInput
 
 TABLE_II = [
     ("K80", 1, 0.56), ("K80", 2, 1.13), ("K80", 4, 2.25), ("M60", 1, 0.62), ("M60", 2, 1.24),
@@ -11,7 +11,7 @@ TABLE_II = [
 """GPU type, GPUs and price per hour of the hierarchical paper's catalogue."""
 
 
-def tiny(seed: int, *, fixed: bool = False, max_jobs: int = 4) -> Instance:
+def tiny(seed: int, *, fixed: bool = False, max_jobs: int = 4) -> DecisionInput:
     """Overdue jobs, jobs without due date or weight, times that rise with g, few jobs, gaps."""
     r = np.random.default_rng([seed, int(fixed)])
     types = int(r.integers(1, 4))
@@ -29,7 +29,7 @@ def tiny(seed: int, *, fixed: bool = False, max_jobs: int = 4) -> Instance:
     price = r.uniform(0.1, 3.0, types) * gpus
     if fixed:
         price = np.cumsum(r.uniform(0.05, 0.5, (types, times.shape[2])), axis=1)
-    return Instance(
+    return DecisionInput(
         times_s=times,
         due_s=due,
         weight_per_s=weight,
@@ -43,7 +43,7 @@ def tiny(seed: int, *, fixed: bool = False, max_jobs: int = 4) -> Instance:
     )
 
 
-def like_the_paper(seed: int, nodes: int, jobs: int, *, monotone: bool = True) -> Instance:
+def like_the_paper(seed: int, nodes: int, jobs: int, *, monotone: bool = True) -> DecisionInput:
     """Table II, work over a decade, partly done jobs, due dates of the paper, some passed."""
     r = np.random.default_rng([seed, nodes, jobs])
     gpus = np.array([g for _, g, _ in TABLE_II])
@@ -59,7 +59,7 @@ def like_the_paper(seed: int, nodes: int, jobs: int, *, monotone: bool = True) -
     finite = np.where(np.isfinite(times), times, np.nan)
     due = r.uniform(np.nanmin(finite, axis=(1, 2)), 2 * np.nanmax(finite, axis=(1, 2)))
     elapsed = r.uniform(0, 45_000 * jobs / nodes, jobs)
-    return Instance(
+    return DecisionInput(
         times_s=times * r.uniform(0.3, 1.0, jobs)[:, None, None],
         due_s=due - elapsed,
         weight_per_s=r.uniform(0.36, 1.08, jobs) / 3600,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from experiments.commands.when import seconds_of, time_of
-from experiments.starts.answer import Answer, answer, lines
+from experiments.starts.answer import StartAnswer, answer, lines
 from experiments.starts.forest import QUANTILES
 from experiments.starts.history import History, Request
 from experiments.starts.measured import Measured
@@ -32,7 +32,7 @@ def made(
 ):  # fmt: skip
     seen = dict.fromkeys(INPUTS, 0.0) | {"in_use": 6.0, "free": 2.0} | (state or {})
     best, rest = measured(coverage, long=long), measured(0.86)
-    return Answer(
+    return StartAnswer(
         request or Request(4.0, 8 * HOUR),
         median_s,
         low_s,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from policies.synergy.demand import Capacity, Kinds
+from policies.synergy.demand import Kinds, ServerSize
 from simulator import Cluster, Decision, Sensitivity, View, Workload
 
 
@@ -41,4 +41,4 @@ def rate_of(workload: Workload, job: int, placements: list[Any]) -> float:
 
 
 def kinds_of(workload: Workload, servers: Cluster) -> Kinds:
-    return Kinds.of(workload, Capacity.of(servers.node_types[0]))
+    return Kinds.of(workload, ServerSize.of(servers.node_types[0]))

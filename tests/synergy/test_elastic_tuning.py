@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from policies import check_requirements, make_policy, missing_requirements
-from policies.synergy.demand import Capacity, sensitive
+from policies.synergy.demand import ServerSize, sensitive
 from policies.synergy.elastic_tuning import give_out
 from simulator import Cluster, InputError, NodeType, SensitivityMatrix, Workload, simulate
 from simulator.adaptation import Rules, adapt
@@ -94,7 +94,7 @@ def test_mistakes_are_one_line():
 
 def given(**jobs: tuple[int, SensitivityMatrix]) -> dict[str, float]:
     """CPUs of each job on one server, by its GPUs and matrix."""
-    capacity = Capacity.of(SERVER)
+    capacity = ServerSize.of(SERVER)
     names = list(jobs)
     gpus = {i: jobs[n][0] for i, n in enumerate(names)}
     kinds = {i: sensitive(jobs[n][1], jobs[n][0], capacity) for i, n in enumerate(names)}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from policies.synergy import synergy
-from policies.synergy.demand import Capacity, Kind, Share
+from policies.synergy.demand import Kind, ServerSize, Share
 from policies.synergy.mechanisms import Tune
 from policies.synergy.opt import Lot, allocate, lay_out
 from policies.synergy.servers import Group, Servers, runnable
@@ -90,7 +90,7 @@ def test_throughput_of_a_round_beside_opt_at_128_gpus(split, multi_gpu, tune, re
     for seed in range(6):
         trace = derived_trace(480, Streams(seed), split=split, multi_gpu=multi_gpu)
         kinds = kinds_of(with_sensitivity(trace, servers), servers)
-        group = Group(Capacity.of(servers.node_types[0]), 0, 16, kinds.kinds)
+        group = Group(ServerSize.of(servers.node_types[0]), 0, 16, kinds.kinds)
         order = np.random.default_rng(seed).permutation(len(trace))
         jobs = runnable(order, kinds.gpus, servers.total_gpus)
         counts = np.bincount(kinds.kind_of[jobs], minlength=len(kinds.kinds))
@@ -118,7 +118,7 @@ def test_opt_cuts_at_most_three_jobs_a_server(run, small):
 
 
 def test_no_job_is_cut_where_whole_ones_can_be_laid_out():
-    capacity = Capacity(4, 12, 120)
+    capacity = ServerSize(4, 12, 120)
     kind = Kind(2, capacity.fair, Share(3, 30), 1.0, ())
     group = Group(capacity, 0, 3, [kind])
     slots = lay_out([Lot(0, kind.best, 2, 6)], group)
@@ -127,7 +127,7 @@ def test_no_job_is_cut_where_whole_ones_can_be_laid_out():
 
 def test_what_the_second_lp_cuts_adds_up():
     # Three jobs of 8 CPUs on two servers of 12: one must be cut, and a cut job is whole in all.
-    capacity = Capacity(4, 12, 120)
+    capacity = ServerSize(4, 12, 120)
     share = Share(8, 10)
     group = Group(capacity, 0, 2, [Kind(1, capacity.fair, share, 2.0, ())])
     slots = lay_out([Lot(0, share, 1, 3)], group)

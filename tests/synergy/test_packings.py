@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from policies.synergy.demand import Capacity, Kind, Kinds, Share
+from policies.synergy.demand import Kind, Kinds, ServerSize, Share
 from policies.synergy.eviction import evict_released, put_back, regrant
 from policies.synergy.mechanisms import Greedy, Proportional, Tune
 from policies.synergy.servers import Group, Packed, Servers
 from policies.synergy.slots import Packing, Slot
 
-SERVER = Capacity(4, 12, 40)
+SERVER = ServerSize(4, 12, 40)
 FAIR = Share(3, 10)
 
 
@@ -284,7 +284,7 @@ def test_greedy_goes_to_the_fastest_type_that_has_room():
 
 
 def one_server(
-    *shares: tuple[float, float], gpus: Sequence[int] = (), capacity: Capacity = SERVER
+    *shares: tuple[float, float], gpus: Sequence[int] = (), capacity: ServerSize = SERVER
 ) -> Packing:
     """A server with a job of its own kind for each share, all with what they want."""
     gpus = gpus or [1] * len(shares)
@@ -361,8 +361,8 @@ def test_the_gpus_of_a_victim_multiply_what_it_releases(wanted, share, left):
 @pytest.mark.parametrize(
     ("capacity", "wanted", "short", "left"),
     [
-        (Capacity(4, 2, 40), [(1, 10), (0.75, 14)], (0.25, 0), [(1, 10), (0.5, 10)]),
-        (Capacity(4, 12, 2), [(3, 1), (4.2, 0.75)], (0, 0.25), [(3, 1), (3, 0.5)]),
+        (ServerSize(4, 2, 40), [(1, 10), (0.75, 14)], (0.25, 0), [(1, 10), (0.5, 10)]),
+        (ServerSize(4, 12, 2), [(3, 1), (4.2, 0.75)], (0, 0.25), [(3, 1), (3, 0.5)]),
     ],
 )
 def test_small_shares_weigh_like_large_ones(capacity, wanted, short, left):
@@ -505,7 +505,7 @@ def test_released_victims_by_hand(free, gpus, victims, parts):
 def test_the_released_rule_takes_whole_jobs_with_the_most_cpus_then_memory():
     """Three CPUs are short; a job over two servers comes last, though it has the most."""
     kinds = [kind(2, 7, rate=2), kind(1, 4, 10, rate=2), kind(1, 4, 12, rate=2), kind(1)]
-    packing = Packing(Capacity(4, 15, 60), 2, kinds)
+    packing = Packing(ServerSize(4, 15, 60), 2, kinds)
     packing.add(Slot(0, Share(7, 10), ((0, 1), (1, 1))))
     packing.add(Slot(1, Share(4, 10), ((0, 1),)))
     packing.add(Slot(2, Share(4, 12), ((0, 1),)))

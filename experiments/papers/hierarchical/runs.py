@@ -310,13 +310,13 @@ def run_columns(config: dict[str, Any]) -> Outcome:
     """Columns of a literal model with as many jobs as the paper's 5,000 imply, 27 for each controller."""
     import numpy as np
 
-    from policies.milp import FORMULATIONS, Instance
+    from policies.milp import FORMULATIONS, DecisionInput
     from policies.queues.selection import node_price_per_hour
 
     central = config["model"] != "hierarchical"
     workload, cluster = _scenario(config)
     jobs = JOBS_PER_CONTROLLER * config["num_nodes"] // NODES_PER_CONTROLLER
-    instance = Instance(
+    instance = DecisionInput(
         times_s=workload.performance.table_s(np.arange(jobs), cluster),
         due_s=(workload.due_s - workload.submit_s)[:jobs],
         weight_per_s=workload.weight_per_s[:jobs],

@@ -192,12 +192,12 @@ def make_policy(name: str, budget_gpus: float, size: Law) -> Policy:
         plan = optimal_widths(FIGURE_1, max(0.8, AUTOSCALER_PLAN * budget_gpus))
         return Autoscaler(plan.widths_gpus, BOOT_S, KEEP_S)
     if name == "redrawn":
-        return Redrawn(optimal_widths(FIGURE_1, budget_gpus).widths_gpus)
+        return RedrawnWidths(optimal_widths(FIGURE_1, budget_gpus).widths_gpus)
     always: dict[str, Callable[[float], Policy]] = {"equi": Equi, "srpt": Srpt, "hesrpt": HeSrpt}
     return always[name](budget_gpus)
 
 
-class Redrawn:
+class RedrawnWidths:
     """Every job's width is drawn anew at every arrival and completion, around the optimal one."""
 
     name = "redrawn"

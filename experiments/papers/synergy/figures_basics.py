@@ -121,12 +121,12 @@ def example() -> Table:
 
     Columns: job, schedule, cpus, memory_gb (per job), relative time of an epoch.
     """
-    from policies.synergy.demand import Capacity, Kind, sensitive
+    from policies.synergy.demand import Kind, ServerSize, sensitive
     from policies.synergy.mechanisms import Tune
     from policies.synergy.slots import Packing
     from simulator.workloads.networks import SERVER, dnn_models, sensitivity_matrices
 
-    capacity = Capacity.of(SERVER)
+    capacity = ServerSize.of(SERVER)
     names = ("resnet18", "m5", "transformer", "gnmt")
     matrices = sensitivity_matrices()
     kinds: list[Kind] = [sensitive(matrices[n], 4, capacity) for n in names]

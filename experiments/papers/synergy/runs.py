@@ -312,7 +312,7 @@ def run_round_times(config: dict[str, Any]) -> Outcome:
     """
     import time
 
-    from policies.synergy.demand import Capacity, Kinds
+    from policies.synergy.demand import Kinds, ServerSize
     from policies.synergy.mechanisms import Tune
     from policies.synergy.opt import Opt
     from policies.synergy.servers import Group, Mechanism, Servers
@@ -321,7 +321,7 @@ def run_round_times(config: dict[str, Any]) -> Outcome:
     from simulator.workloads.synergy import derived_trace
 
     servers = cluster(config["nodes"])
-    capacity = Capacity.of(servers.node_types[0])
+    capacity = ServerSize.of(servers.node_types[0])
     mechanisms: dict[str, Mechanism] = {
         "opt": Opt("highs"),
         "tune": Tune(),

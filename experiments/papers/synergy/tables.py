@@ -377,10 +377,10 @@ def _use(task: Task, schedule: Table, step_h: float = 2.0) -> Table:
     """CPUs beyond what a job can use are not in use."""
     from experiments.scenario.build import build
     from experiments.scenario.schema import Scenario
-    from policies.synergy.demand import Capacity, Kinds
+    from policies.synergy.demand import Kinds, ServerSize
 
     workload, cluster = build(Scenario.model_validate(task.config))
-    kinds = Kinds.of(workload, Capacity.of(cluster.node_types[0]))
+    kinds = Kinds.of(workload, ServerSize.of(cluster.node_types[0]))
     useful = np.array([k.best.cpus for k in kinds.kinds])[kinds.kind_of]
     edges_h = np.arange(0, workload.submit_s[-1] / 3600, step_h)
     first, last = (
