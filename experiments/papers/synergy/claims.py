@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.estimates import geometric, percent_over
+from experiments.pages import AGAINST, Claim, NoRuns, Results
 from experiments.papers.synergy.figures_basics import example
 from experiments.papers.synergy.figures_mechanisms import READINGS
 from experiments.papers.synergy.runs import PAGE, PAIR, PAPER_DRAW, W1, W2
@@ -42,9 +43,8 @@ from experiments.papers.synergy.tables import (
     timeline,
     together,
 )
-from experiments.report.contents import AGAINST, Claim, Label
+from experiments.report.contents import Label
 from experiments.report.verdict import verdict
-from experiments.sweep.results import NoRuns, Results
 from simulator.errors import InputError
 from simulator.statistics import RESAMPLES, Estimate, batch_means, mser5
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from experiments.pages import Drawn, Results, plots
 from experiments.papers.synergy.panels import AVERAGES, NAMES, load_panel, note, over_load, stars
 from experiments.papers.synergy.runs import PAGE
 from experiments.papers.synergy.tables import (
@@ -17,10 +18,7 @@ from experiments.papers.synergy.tables import (
     their_hours,
     windows,
 )
-from experiments.pictures import plots
 from experiments.pictures.plots import MARKERS, PALETTE, PAPER
-from experiments.report.experiment import Drawn
-from experiments.sweep.results import Results
 
 Points = tuple[tuple[float, float], ...]
 """A line: x and y of each point."""

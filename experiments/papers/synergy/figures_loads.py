@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from experiments.estimates import paired
+from experiments.pages import Drawn, NoRuns, Results, plots
 from experiments.papers.synergy.panels import (
     AVERAGES,
     COLOURS,
@@ -44,10 +45,7 @@ from experiments.papers.synergy.tables import (
     their_jobs,
     windows,
 )
-from experiments.pictures import plots
 from experiments.pictures.plots import PALETTE, PAPER
-from experiments.report.experiment import Drawn
-from experiments.sweep.results import NoRuns, Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

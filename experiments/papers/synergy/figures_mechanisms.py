@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from experiments.pages import Drawn, NoRuns, Results, plots
 from experiments.papers.synergy.panels import (
     AVERAGES,
     COLOURS,
@@ -29,10 +30,7 @@ from experiments.papers.synergy.tables import (
     together,
     windows,
 )
-from experiments.pictures import plots
 from experiments.pictures.plots import PALETTE, PAPER
-from experiments.report.experiment import Drawn
-from experiments.sweep.results import NoRuns, Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from experiments.pages import NoRuns, Results, plots
 from experiments.papers.synergy.runs import PAGE
 from experiments.papers.synergy.tables import Table, cells
-from experiments.pictures import plots
 from experiments.pictures.plots import PALETTE, PAPER
-from experiments.sweep.results import NoRuns, Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

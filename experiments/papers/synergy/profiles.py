@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from experiments.sweep.task import Outcome
+from experiments.pages import Outcome
 from simulator import SensitivityMatrix
 
 if TYPE_CHECKING:

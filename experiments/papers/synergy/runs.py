@@ -16,10 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.report.contents import Scale
-from experiments.report.experiment import Experiment
-from experiments.report.sweeps import Labels, study
-from experiments.sweep.task import Outcome, Scalar, Task
+from experiments.pages import Experiment, Labels, Outcome, Scalar, Scale, Task, study
 from policies.registry.naming import PolicyName
 
 if TYPE_CHECKING:

@@ -13,12 +13,12 @@ import numpy as np
 import pandas as pd
 
 from experiments.estimates import geometric, paired
+from experiments.pages import NoRuns, Results, kept
 from experiments.papers.synergy.runs import OVERLOAD, PAIR, PAPER_DRAW, W1, W2
-from experiments.sweep.results import NoRuns, Results, kept
 from simulator.statistics import RESAMPLES, Estimate, Streams, bootstrap_interval, mean_of_skewed
 
 if TYPE_CHECKING:
-    from experiments.sweep.task import Scalar, Task
+    from experiments.pages import Scalar, Task
 
 Table = Any
 """A pandas DataFrame; its stubs know too little of what a column holds to be of help here."""
