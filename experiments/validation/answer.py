@@ -67,9 +67,9 @@ def verdict(found: Agreement, held: HeldOut | None) -> Verdict:
             "is an answer. Compare policies by their differences only.",
             factor=factor_of(found.ratio),
         )
-    differences = "" if _is_near(ratio) else " Compare policies by their differences only."
+    differences = "" if is_near(ratio) else " Compare policies by their differences only."
     if held is None:
-        if _is_near(ratio):
+        if is_near(ratio):
             return Verdict("recommended", f"{said}{_who(found)}", factor=factor_of(found.ratio))
         return Verdict("refused", f"{said}{differences} No size is recommended.", factor=factor_of(found.ratio))  # fmt: skip
     if math.isnan(held.ratio.mean):
@@ -81,7 +81,7 @@ def verdict(found: Agreement, held: HeldOut | None) -> Verdict:
             f"{said}{differences} {none}, so nothing that was fitted on the first half can be judged, "
             "and no size is recommended.",
         )
-    if not _is_near(held.ratio.mean):
+    if not is_near(held.ratio.mean):
         return Verdict(
             "refused",
             f"{said}{differences} The simulation that was fitted on the first half ({_count(held.nodes)}{_rules(held)}) has "
@@ -117,7 +117,7 @@ def _what(held: HeldOut) -> str:
 
 def is_not_capacity(found: Agreement) -> bool:
     """Whether waits do not agree, and passed with so much room that no number of nodes brings them."""
-    return found.recorded_room > FEW_REASONS and not _is_near(found.ratio.mean)
+    return found.recorded_room > FEW_REASONS and not is_near(found.ratio.mean)
 
 
 def no_verdict(recorded: Waits) -> str:
@@ -132,7 +132,7 @@ def no_verdict(recorded: Waits) -> str:
 
 def distance(ratio: float) -> str:
     """A ratio of simulated to recorded mean waits as a sentence."""
-    if _is_near(ratio):
+    if is_near(ratio):
         return f"The mean wait agrees: it is {ratio:.2f} of the recorded one."
     if ratio < 1:
         return f"Waits are too short by {_of_whole(1 - ratio)}."
@@ -163,7 +163,8 @@ def factor_of(ratio: Estimate) -> float:
     return max(max(x, 1 / x) for x in ends) if all(0 < x < math.inf for x in ends) else math.inf
 
 
-def _is_near(ratio: float) -> bool:
+def is_near(ratio: float) -> bool:
+    """Whether a ratio of means is near enough for a recommendation; NaN is not."""
     return 1 / NEAR <= ratio <= NEAR
 
 

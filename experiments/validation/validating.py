@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from experiments.validation.agreement import Agreement, agreement_of
 from experiments.validation.answer import (
     Verdict,
     held_line,
+    is_near,
     is_not_capacity,
     lines,
     no_verdict,
@@ -48,6 +50,8 @@ class Validation:
     tried, skipped : these rules on the first half, where they were calibrated, and those that were not tried, with the
         reason.
     failures : that the record tells and the scenario does not have.
+    held : what was fitted on the first half, judged on the second; the verdict is of it.
+    dropped : the fit with rules, where it is far from the second half and one without them is near; `held` is the latter.
     """
 
     log: str
@@ -60,6 +64,7 @@ class Validation:
     skipped: tuple[tuple[Rule, str], ...]
     failures: tuple[RecordedFailures, ...]
     held: HeldOut | None
+    dropped: HeldOut | None
     verdict: Verdict
     excluded: tuple[Excluded, ...]
 
@@ -81,6 +86,9 @@ class Validation:
         yield from rule_lines(self.suggested, self.tried, self.skipped)
         for each in self.failures:
             yield f"failures     {each.words()}"
+        if self.dropped is not None:
+            yield held_line(self.dropped)
+            yield "             So the rules do not hold on the second half. Without them:"
         if self.held is not None:
             yield held_line(self.held)
         yield f"answer       {self.verdict.words}"
@@ -133,7 +141,7 @@ def validate(
     calibration = Calibration(entrant, sides[policy], runs, folder)
     rules: list[Rule] = []
     tried: list[Tried] = []
-    held = None
+    held = dropped = None
     if not no_verdict(first.recorded):
         rules = calibration.suggested()
         tried = calibration.kept(rules) if calibrate else []
@@ -141,12 +149,20 @@ def validate(
         if chosen or not is_not_capacity(first):
             try:
                 held = calibration.held_out(chosen)
+                if chosen and held is not None and _is_far(held) and not is_not_capacity(first):
+                    plain = calibration.held_out()
+                    if plain is not None and is_near(plain.ratio.mean):
+                        held, dropped = plain, held
             except InputError as error:  # what is known is told all the same
                 excluded.append(Excluded("fitted cluster", str(error)))
     return Validation(
         log, entrant.scenario, sides, agreements, _by_partition(sides[policy]), tuple(rules),
-        tuple(tried), tuple(calibration.skipped), _failures(sides[policy], entrant.scenario), held, verdict(first, held), tuple(excluded),
+        tuple(tried), tuple(calibration.skipped), _failures(sides[policy], entrant.scenario), held, dropped, verdict(first, held), tuple(excluded),
     )  # fmt: skip
+
+
+def _is_far(held: HeldOut) -> bool:
+    return not (math.isnan(held.ratio.mean) or is_near(held.ratio.mean))
 
 
 def _failures(sides: Sides, scenario: Scenario) -> tuple[RecordedFailures, ...]:

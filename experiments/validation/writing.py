@@ -100,6 +100,9 @@ def numbers(found: Validation) -> dict[str, Any]:
         "rules": [rule.words for rule in found.suggested],
         "failures": [each.words() for each in found.failures],
         "held_out": None if found.held is None else _held(found.held),
+        "held_out_with_rules_that_were_dropped": None
+        if found.dropped is None
+        else _held(found.dropped),
         "verdict": {
             "kind": found.verdict.kind,
             "words": found.verdict.words,

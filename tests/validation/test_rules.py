@@ -3,9 +3,14 @@
 import numpy as np
 import pytest
 
-from experiments.validation.rules import suggested
+from experiments.validation import validating
+from experiments.validation.answer import time_of
+from experiments.validation.calibrating import Calibration, HeldOut, Tried
+from experiments.validation.rules import Rule, suggested
 from experiments.validation.validating import validate
+from experiments.validation.writing import numbers
 from simulator.model.recorded import Recorded
+from simulator.statistics import Estimate
 from tests.validation.made_logs import made_log, scenario
 
 HOUR_S = 3600
@@ -82,3 +87,51 @@ def test_two_rules_of_hours_are_kept_together(tmp_path):
         s.replace(" ", "") for s in found.held.settings
     ]
     assert found.held.ratio.mean == pytest.approx(1, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("with_rules", "alone", "told"),
+    [
+        (
+            1.28,
+            1.05,
+            ("1.28", "So the rules do not hold on the second half. Without them:", "1.05"),
+        ),
+        (1.28, 1.4, ("1.28",)),
+        (0.7, None, ("0.7",)),
+        (1.2, 1.0, ("1.2",)),
+    ],
+    ids=["far and near", "both far", "no other fit", "near"],
+)
+def test_rules_that_do_not_hold_on_the_second_half_are_left_out(
+    with_rules, alone, told, tmp_path, monkeypatch
+):
+    """A fit without them is asked for only where the one with them is far, and taken only where it is near."""
+    rule = Rule("users stop", ("tenants.by=user",))
+    kept = Tried(rule, None, None, True)
+    fits = {1: with_rules, 0: alone}
+
+    def held_out(self, rules=()):
+        ratio = fits[len(rules)]
+        if ratio is None:
+            return None
+        estimate = Estimate(ratio, ratio - 0.01, ratio + 0.01, 50)
+        return HeldOut(5, 6, ("cluster.num_nodes=5",), 1.0, 1000 * ratio, 1000.0, estimate, tuple(rules))  # fmt: skip
+
+    monkeypatch.setattr(Calibration, "suggested", lambda self: [rule])
+    monkeypatch.setattr(Calibration, "kept", lambda self, rules: [kept])
+    monkeypatch.setattr(Calibration, "held_out", held_out)
+    monkeypatch.setattr(validating, "rule_lines", lambda *of: [])
+    log = made_log(tmp_path / "log.csv", settings=["cluster.num_nodes=5"], load=0.7)
+    found = validate(scenario(log), "log", calibrate=True)
+    lines = list(found.lines())
+    shown = [line for line in lines if line.startswith(("held out", "             So"))]
+    assert len(shown) == len(told)
+    assert [time_of(1000 * float(t)).split()[0] if t[0].isdigit() else t for t in told] == [
+        line.partition("fitted on the first half: ")[2].split(" ")[0] if line.startswith("held") else line.strip()
+        for line in shown
+    ]  # fmt: skip
+    is_dropped = len(told) == 3
+    assert found.held.rules == (() if is_dropped else (rule,))
+    assert (found.dropped is not None) == is_dropped
+    assert numbers(found)["held_out_with_rules_that_were_dropped"] is None or is_dropped
