@@ -410,7 +410,7 @@ def test_oversized_jobs_of_a_scenario(tmp_path: Path, rule: str) -> None:
         (("time;machine", "1;2"), ("no format of jobs is recognised. Wanted also: submit_time_s, duration_s",)),
         (
             ('{"foo": [{"bar": 1}],', '"baz": {}}'),
-            ("JSON with the keys foo, bar, baz: no format of jobs is recognised; formats: csv, philly",),
+            ("JSON with the keys foo, bar, baz: no format of jobs is recognised; formats: alibaba, ",),
         ),
     ],
 )  # fmt: skip
