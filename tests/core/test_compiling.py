@@ -26,7 +26,7 @@ def test_a_class_that_is_renamed_compiles_its_kernels_again(tmp_path, monkeypatc
     """What is kept names the classes of its arguments: it is left alone where the source is another."""
     monkeypatch.syspath_prepend(tmp_path)
     found = []
-    for name, sign in (("Old", "+"), ("New", "-")):
+    for name, sign in (("Former", "+"), ("New", "-")):
         (tmp_path / "some_kernels.py").write_text(KERNEL.format(name=name, sign=sign))
         sys.modules.pop("some_kernels", None)
         importlib.invalidate_caches()

@@ -26,8 +26,9 @@ def test_runs_are_the_files_at_paper_scale(monkeypatch):
         assert cut or task.config_json in swept[str(labels["study"])]
     for task in plain("quick"):
         jobs, machines = task.config["workload"], task.config["cluster"]
-        servers = 64 if task.columns()["study"] == "philly" else 16
+        if task.columns()["study"] == "philly_window":  # the jobs of a log, at their own times
+            continue
         assert jobs["jobs_per_hour"] / machines["num_nodes"] == pytest.approx(
-            task.columns()["load"] / servers
+            task.columns()["load"] / 16
         )
         assert task.config["window"][1] <= jobs["num_jobs"]
