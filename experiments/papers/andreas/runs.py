@@ -102,7 +102,7 @@ def _replay_tasks(scale: Scale) -> list[Task]:
             f"{HERE}:run_armida",
             {"method": method, "seed": seed},
             labels={"method": method, "seed": seed},
-            cost_s=0.03,
+            cost_s=0.08,
             sources=EXACT,
         )
         for method in ON_ARMIDA
@@ -113,7 +113,7 @@ def _replay_tasks(scale: Scale) -> list[Task]:
             f"{HERE}:run_armida_seeds",
             {"method": method, "seeds": ARMIDA_SEEDS[scale]},
             labels={"method": method},
-            cost_s=0.03 * ARMIDA_SEEDS[scale],
+            cost_s=0.12 * ARMIDA_SEEDS[scale],
             sources=SOURCES,
         )
         for method in ("randomised-greedy", "randomised-all", "randomised-first")
@@ -139,7 +139,7 @@ def _gap_tasks(scale: Scale) -> list[Task]:
             f"{HERE}:run_gaps",
             {"num_nodes": n, "scenario": s, "arrivals": arrivals, "seed": seed, "samples": 12},
             labels={"num_nodes": n, "scenario": s, "arrivals": arrivals, "seed": seed},
-            cost_s=0.04 * n,
+            cost_s=0.08 * n,
             sources=EXACT,
         )
         for n in EXACT_SIZES[scale]

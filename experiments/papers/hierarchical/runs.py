@@ -242,7 +242,7 @@ def _server_tasks(scale: Scale) -> list[Task]:
             f"{HERE}:run_server",
             {"num_nodes": num_nodes, "service": service, "seed": seed, "h": h, **PAPER_SETTING},
             labels={"num_nodes": num_nodes, "service": service, "h": h, "seed": seed},
-            cost_s=0.16 * num_nodes**1.5,
+            cost_s=0.27 * num_nodes**1.5,
             sources=SOURCES,
         )
         for service in ("exponential:40", "deterministic:40", "measured")
@@ -255,7 +255,7 @@ def _server_tasks(scale: Scale) -> list[Task]:
             f"{HERE}:run_queue",
             {"service": service, "requests": 6000 if scale == "quick" else 200_000, "seed": seed},
             labels={"service": service, "seed": seed},
-            cost_s=0.2 if scale == "quick" else 7.0,
+            cost_s=0.45 if scale == "quick" else 7.0,
             sources=("simulator",),
         )
         for service in ("exponential:40", "deterministic:40")

@@ -70,7 +70,7 @@ def tasks(scale: Scale) -> list[Task]:
                 "due": due,
                 "seed": seed,
             },
-            cost_s=0.11 * NODES[scale] ** 1.5,
+            cost_s=0.2 * NODES[scale] ** 1.5,
             sources=SOURCES,
         )
         for gap in GAPS[scale]

@@ -112,7 +112,7 @@ def _task(
     size: str = "exponential",
     arrivals: str = "poisson",
 ) -> Task:
-    cost_s = {"autoscaler": 6e-4, "redrawn": 2e-4}.get(policy, 6e-5) * JOBS[scale]
+    cost_s = {"autoscaler": 1.1e-3, "redrawn": 3.7e-4}.get(policy, 1.1e-4) * JOBS[scale]
     given = AUTOSCALER_BUDGETS.get(budget, budget) if policy == "autoscaler" else budget
     config: dict[str, float | int | str | None] = {
         "policy": policy,

@@ -83,7 +83,7 @@ LARGEST = 600
 """Nodes up to which the thesis calls the randomised greedy promising."""
 EXACT_UP_TO = 40
 """Nodes up to which the exact model is timed on the same decisions, central and for a controller."""
-COMPILING_S = 30.0
+COMPILING_S = 38.0
 """After an installation one run compiles the kernels of the greedy family. It comes before all others,
 so that another worker has other things to do meanwhile and does not compile them too."""
 PROXY_SIZES: dict[Scale, tuple[int, ...]] = {"quick": (5, 10), "paper": (5, 20, 75)}
@@ -136,7 +136,7 @@ def _proxies(scale: Scale) -> list[Task]:
             f"{HERE}:run_proxies",
             {"num_nodes": n, "trace": trace, "due": due, "method": method},
             labels={"num_nodes": n, "trace": trace, "due": due, "method": method},
-            cost_s=0.05 * n,
+            cost_s=0.09 * n,
             sources=SOURCES,
         )
         for n in PROXY_SIZES[scale]
