@@ -45,7 +45,7 @@ def toys(tmp_path_factory):
 
 
 FIGURES = {
-    "hierarchical": {"figure_2", "figure_3", "savings", "authors_instances", "variants", "servers_needed"},
+    "hierarchical": {"figure_2", "figure_3", "savings", "authors_instances", "variants", "server", "servers_needed"},
     "andreas": {"figure_2", "figure_3", "savings", "lower_bound", "gaps", "figure_4", "figure_5"},
     "thesis": {
         "figure_4_2", "figure_4_3", "figure_4_4", "figure_4_5", "figure_4_6", "proxies", "decisions",
