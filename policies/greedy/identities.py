@@ -25,7 +25,7 @@ def identify(
 
     Parameters
     ----------
-    types, num_jobs, jobs, gpus : of the open nodes, as in `Solution`, jobs by their number.
+    types, num_jobs, jobs, gpus : of the open nodes, as in `NodeAssignment`, jobs by their number.
     held_node, held_gpus, held_type, fixed : columns of `Held`.
     nodes, is_free : nodes that may be taken, in order; ``(N,)`` whether each is one of them.
     claims, next_of : room for ``(open nodes, G, 2)`` and ``(V,)`` numbers, the latter 0.

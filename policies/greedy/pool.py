@@ -99,7 +99,7 @@ def randomised_greedy(
 def by_place(
     place: IntArray, nodes: IntArray, hosted: IntArray, gpus: IntArray
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """A plan's open nodes as the columns of a `Solution`: types, how many jobs, the jobs by their
+    """A plan's open nodes as the columns of a `NodeAssignment`: types, how many jobs, the jobs by their
     place in `Jobs`, their GPUs."""
     columns = np.empty((len(nodes), 2), np.int64), np.empty_like(hosted), np.empty_like(gpus)
     k = list_open(place, nodes, hosted, gpus, *columns)

@@ -31,7 +31,7 @@ class MutableSolution(NamedTuple):
 
     Attributes
     ----------
-    nodes : ``(N + 2, 3)`` see `Plan`; a node with no job is closed. The last two are scratch: the
+    nodes : ``(N + 2, 3)`` see `PartialSolution`; a node with no job is closed. The last two are scratch: the
         candidate that is priced, and the best one so far.
     hosted, gpus : ``(N + 2, G)`` jobs (queue positions) and their GPUs.
     value : ``(N,)`` each node's part of the objective.
