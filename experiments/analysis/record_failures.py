@@ -14,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 
+from experiments.text import counted
 from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
 from simulator.model.recorded import Recorded
 
@@ -50,9 +51,8 @@ class RecordedFailures:
     def words(self) -> str:
         """Number of jobs, their GPU-hours, and what to do."""
         hours = f"{self.gpu_h:,.0f}" if self.gpu_h >= 100 else f"{self.gpu_h:.3g}"
-        are = "job" if self.jobs == 1 else "jobs"
         told = (
-            f"{self.jobs:,} {are} ended as {' or '.join(self.states)} ({hours} GPU-hours, "
+            f"{counted(self.jobs, 'job')} ended as {' or '.join(self.states)} ({hours} GPU-hours, "
             f"{100 * self.part:.2g} % of all): "
         )
         if self.table == "outages":
