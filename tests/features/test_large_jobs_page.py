@@ -24,4 +24,4 @@ def test_claims_of_a_toy_scale(tmp_path, monkeypatch):
         assert not results.missing
         made = PAGE.claims(results)
     assert {claim.published for claim in made} == set(PAGE.numbers)
-    assert len(made) == len(PAGE.numbers) == 20
+    assert len(made) == len(PAGE.numbers)
