@@ -73,13 +73,14 @@ class GreedyPolicy:
         smaller one is cheaper, idle GPUs to one job of the whole system; on fixed nodes no
         post-processing, and the pressure of late jobs times their weight. It sets other options
         (`set_by_released`), which must then be left alone.
-    released_version : of the authors' pure greedy on VMs, with released=true: 4, their last; 3 takes the first open node with
+    released_version : of the authors' greedy on VMs, with released=true: 4, their last; 3 takes the first open node with
         room; 2 as 3, and no job gets idle GPUs; 1 as 2, and a node opens as the size that its first job chose, which
         other jobs have to choose to join it; 0 as 1, and a job whose configuration fits nowhere waits.
     """
 
     name: ClassVar[str] = "greedy"
     plans_anew: ClassVar[bool] = True
+    has_versions: ClassVar[bool] = True
     set_by_released: ClassVar[dict[str, Any]] = {
         "objective": "first-finish",
         "horizon_s": 0.0,
@@ -109,10 +110,10 @@ class GreedyPolicy:
             raise InputError(
                 f"{self.name}: released_version is {self.released_version}, expected 0 to 4"
             )
-        if self.released_version < 4 and not (self.released and self.name == "greedy"):
+        if self.released_version < 4 and not (self.released and self.has_versions):
             raise InputError(
-                f"{self.name}: released_version is {self.released_version}, expected 4: only greedy with "
-                "released=true has the others"
+                f"{self.name}: released_version is {self.released_version}, expected 4: only greedy and "
+                "randomised-greedy with released=true have the others"
             )
         chosen = self.chosen()
         if chosen["cost_of"] not in ("share", "node", "size"):
@@ -290,6 +291,7 @@ class LocalSearchPolicy(RandomisedGreedyPolicy):
     """
 
     name: ClassVar[str] = "local-search"
+    has_versions: ClassVar[bool] = False
     facts: ClassVar[tuple[str, str]] = ("start_rank", "moves")
     set_by_released: ClassVar[dict[str, Any]] = {
         **RandomisedGreedyPolicy.set_by_released,

@@ -51,10 +51,21 @@ def test_earlier_versions(version, tmp_path):
     assert others > 0
 
 
+def test_earlier_versions_of_the_randomised_greedy_begin_with_theirs(tmp_path):
+    """One construction is the pure greedy's of that version; more of them are other plans."""
+    folder = draw(tmp_path / "i", 2, False, 30, 6, 8.0, 0.0)
+    for version in range(4):
+        first = run(folder, "randomised-greedy", released_version=version, iterations=1)
+        found = (first.total_cost, first.completion_s.max())
+        assert found == pytest.approx(total_and_makespan(folder, version), rel=1e-9), version
+    many = run(folder, "randomised-greedy", released_version=1, iterations=50)
+    assert many.total_cost != pytest.approx(total_and_makespan(folder, 1)[0], rel=1e-9)
+
+
 def test_earlier_versions_are_those_of_the_released_greedy():
     for policy, options, told in (
-        ("greedy", {"released_version": 1}, "expected 4: only greedy with released=true"),
-        ("randomised-greedy", {"released": True, "released_version": 1}, "expected 4: only greedy"),
+        ("greedy", {"released_version": 1}, "expected 4: only greedy and randomised-greedy"),
+        ("local-search", {"released": True, "released_version": 1}, "expected 4: only greedy"),
         ("greedy", {"released": True, "released_version": 5}, "released_version is 5, expected 0"),
     ):
         with pytest.raises(InputError, match=told):
