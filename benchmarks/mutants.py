@@ -42,8 +42,8 @@ BACKFILLING = ("backfilling", "conservative_backfilling", "running", "skyline")
 STATISTICS = ("streams", "estimates", "replications", "long_run", "bootstrap")
 
 BY_HAND = (
-    "by_hand", "processes", "controller", "corner_cases", "engine", "features_by_hand", "intents", "meters",
-    "mistakes", "rounds", "several_servers", "view", "wake_ups",
+    "controller", "engine", "features_by_hand", "first_principles", "instants", "metrics", "mistakes", "processes",
+    "rounds", "several_servers", "view", "waits", "wake_ups",
 )  # fmt: skip
 """Tests of the core with numbers worked out by hand."""
 
@@ -72,7 +72,10 @@ PACKAGES: dict[str, tuple[list[str], list[str]]] = {
     "accounting": (["simulator/metrics/result.py"], ["tests/core"]),
     "statistics": (
         [f"simulator/statistics/{part}.py" for part in STATISTICS],
-        [f"tests/statistics/test_{part}.py" for part in ("by_hand", "exact", "streams")],
+        [
+            f"tests/statistics/test_{part}.py"
+            for part in ("exact", "streams", "long_run", "naive_twins")
+        ],
     ),
     "selection": (["policies/queues/selection.py"], ["tests/greedy/test_selection.py"]),
     "comparison": (

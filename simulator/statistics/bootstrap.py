@@ -122,7 +122,7 @@ def ratio(
         return Estimate(value, -math.inf, math.inf, 1, level)
     rows = rng.integers(0, len(x), (RESAMPLES, len(x)))
     ratios, errors = _ratio(x[rows], y[rows])
-    known = errors > 1e-9 * error
+    known = (errors > 1e-9 * error) & (errors < math.inf)  # without resamples that have no ratio
     if not known.any():
         return Estimate(value, value, value, len(x), level)
     scores = (ratios[known] - value) / errors[known]
@@ -133,7 +133,7 @@ def ratio(
 def _ratio(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Ratios of means over the last axis, and their standard errors by linearisation."""
     n, centre = x.shape[-1], y.mean(axis=-1)
-    with np.errstate(divide="ignore", invalid="ignore"):  # of resamples whose mean is 0: NaN
+    with np.errstate(divide="ignore", invalid="ignore"):  # of resamples whose mean is 0
         value = x.mean(axis=-1) / centre
         residual = x - value[..., None] * y
         error = np.sqrt((residual**2).sum(axis=-1) / max(n - 1, 1) / n) / np.abs(centre)

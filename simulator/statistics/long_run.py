@@ -64,7 +64,7 @@ def mser5(values: npt.ArrayLike) -> int:
     error[error < 1e-14 * error.max()] = 0.0  # rounding, where nothing varies any more
     half = len(means) // 2
     cut = int(np.argmin(error[: half + 1]))
-    if cut == half and half > 0:
+    if cut == half:
         warnings.warn("MSER-5 cuts half of the run: it is too short to tell", stacklevel=2)
     return 5 * cut
 

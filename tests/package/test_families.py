@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from benchmarks import mutants
 from benchmarks.without import ROOT, check, families, files, files_of, module_of
 
 FAMILIES = {
@@ -58,3 +59,9 @@ def test_every_package_of_a_family_is_held_apart_by_import_linter():
 @pytest.mark.parametrize("family", FAMILIES)
 def test_what_is_left_without_a_family_passes_lint_and_its_tests(family, tmp_path):
     assert check(family, tmp_path / "copy", ["-q", "-n", "2", "tests"])
+
+
+def test_the_modules_and_tests_that_get_mutants_are_there():
+    """A folder that is not there is of a family that was taken out."""
+    named = {ROOT / path for pair in mutants.PACKAGES.values() for path in (*pair[0], *pair[1])}
+    assert [p for p in named if p.parent.is_dir() and not p.exists()] == []

@@ -16,6 +16,7 @@ from simulator.statistics import (
     batch_means,
     bootstrap_interval,
     differences,
+    jain,
     mean_of_skewed,
     mser5,
     paired_difference,
@@ -52,6 +53,23 @@ def test_an_interval_covers_its_ends():
     assert [estimate.contains(x) for x in (0.9, 1.0, 3.0, 3.1)] == [False, True, True, False]
     assert (estimate.half_width, estimate.relative_half_width) == (1.0, 0.5)
     assert str(student([1, 2, 3, 4, 5])) == "3 ± 2"  # t(0.975; 4) sqrt(2.5 / 5) = 1.96
+
+
+@pytest.mark.parametrize(("least", "lower"), [(0.0, 0.0), (-1.0, -1.0), (-2.0, -1.0), (1.5, 1.5)])
+def test_an_interval_of_a_quantity_with_a_least_value(least, lower):
+    estimate = Estimate(2.0, -1.0, 3.0, 5, 0.9)
+    assert estimate.at_least(least) == Estimate(2.0, lower, 3.0, 5, 0.9)
+
+
+@pytest.mark.parametrize(
+    ("values", "index"),
+    [
+        ([3.0, 3.0], 1.0), ([4.0, 0.0], 0.5), ([1.0, 2.0, 3.0], 36 / 42), ([1.0, math.nan, 3.0], 16 / 20),
+        ([0.0, 0.0], math.nan), ([], math.nan), ([math.inf], math.nan),
+    ],
+)  # fmt: skip
+def test_jains_index(values, index):
+    assert jain(np.array(values)) == pytest.approx(index, nan_ok=True)
 
 
 # -- means --------------------------------------------------------------------------------------
@@ -272,6 +290,36 @@ def test_the_ends_of_a_pooled_quantile_by_hand():
     assert extreme.mean == pool[-1]
 
 
+@pytest.mark.parametrize(
+    ("q", "level", "lower", "upper"),
+    [
+        # Two runs of 100: 49 and 51 values are at most the median. Its part is 0.5 +- t(1) sqrt(2 * 2) / 200.
+        (0.5, 0.5, 98, 102), (0.5, 0.9, 88, 113), (0.5, 0.99, -math.inf, math.inf),
+        (0.5, 0.98, 37, 164),
+    ],
+)  # fmt: skip
+def test_a_pooled_quantile_of_two_runs_by_hand(q, level, lower, upper):
+    """t(1; (1 + level) / 2) is 1, 6.314, 63.66, 31.82, so the parts are 0.5 +- 0.01, 0.0631, 0.637, 0.318."""
+    runs = [[*range(1, 50), *range(150, 201)], [*range(50, 101), *range(101, 150)]]
+    found = pooled_quantile(runs, q, level)
+    assert (found.mean, *ends(found), found.n) == (100, lower, upper, 2)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "value"),
+    [
+        ([1.0, 2.0, 3.0], [1.0, -1.0, 2.0], 3.0),  # -1 - 1 + 2 = 0 below 2 + 2 + 3
+        ([0.0, 2.0, 1.0], [0.0, 1.0, 2.0], 1.0),  # 0 / 0
+    ],
+)
+def test_a_ratio_whose_resamples_may_have_a_mean_of_0(x, y, value):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = ratio(x, y, rng())
+    assert found.mean == value
+    assert found.lower < value < found.upper  # numbers, not NaN
+
+
 def test_a_ratio_draws_from_the_generator_that_is_given():
     used = rng(3)
     ratio([1.0, 2.0], [3.0, 4.0], used)
@@ -287,7 +335,7 @@ def test_one_run_or_observation_has_a_quantile_and_no_interval():
 def test_the_mean_of_skewed_values_is_students_where_nothing_leans():
     x = np.array([-3.0, -1.0, 0.0, 1.0, 3.0])
     assert ends(mean_of_skewed(x, 0.9)) == pytest.approx(ends(student(x, 0.9)))
-    assert mean_of_skewed([4.0]) == student([4.0])
+    assert mean_of_skewed([4.0], 0.9) == student([4.0], 0.9)
     assert mean_of_skewed([1.0, 2.0, 9.0]) == student(
         [1.0, 2.0, 9.0]
     )  # three tell nothing of skewness

@@ -13,6 +13,7 @@ from simulator.statistics import (
     BATCHES,
     FEWEST,
     batch_means,
+    long_run,
     mser5,
     skewed_student,
     skewness,
@@ -83,6 +84,44 @@ def test_a_run_that_is_too_short_has_no_interval_and_says_so():
         warnings.simplefilter("error")
         assert steady_state_mean(np.full(FEWEST, 3.0)).half_width == 0
         assert steady_state_mean(ar1(2, FEWEST, 0.0)).half_width < 0.2
+
+
+@pytest.mark.parametrize(
+    ("jobs", "of_values", "of_means", "asked"),
+    [
+        # 1,280 means, of one value each: spaced by 0 to 10 of them, or by 0 to 3 where they are skewed.
+        (2303, 0.0, 0.5, [(1843, 1024), (1280, 640, 426, 320, 256, 213, 182, 160, 142, 128, 116)]),
+        (2303, 4.0, 0.6, [(1843, 1024), (1280, 640, 426, 320)]),
+        # Then 1,152 of two: (1,152, 576, 384, 288).
+        (2304, 0.0, -0.6, [(1844, 1024, 922), (1280, 640, 426, 320, 1152, 576, 384, 288)]),
+        # Then 1,037 of three, which take 3,111 values.
+        (3110, 0.0, 0.6, [(2488, 1024, 922), (1280, 640, 426, 320, 1152, 576, 384, 288)]),
+        (3111, 0.0, 0.6, [(2489, 1024, 922, 830), (1280, 640, 426, 320, 1152, 576, 384, 288, 1037, 518, 345, 259)]),
+        # Values of a skewness over 4 begin with as many as fit 1,280 times, 16 at most.
+        (3840, 4.1, 0.6, [(3072, 1024), (1280, 640, 426, 320)]),
+        (3840, -4.1, 0.6, [(3072, 1024), (1280, 640, 426, 320)]),
+        (26496, 4.1, 0.6, [(21197, 1024, 922), (1280, 640, 426, 320, 1152, 576, 384, 288)]),
+    ],
+)  # fmt: skip
+def test_the_steps_of_the_test_of_independence(monkeypatch, jobs, of_values, of_means, asked):
+    """N-Skart's steps 1 to 4, where no batches ever pass: whose skewness and correlation are asked for."""
+    skewed, correlated = [], []
+
+    def skewness_of(x):
+        skewed.append(len(x))
+        return of_values if len(skewed) == 1 else of_means
+
+    monkeypatch.setattr(long_run, "skewness", skewness_of)
+    monkeypatch.setattr(
+        long_run, "_von_neumann_score", lambda x: correlated.append(len(x)) or -1.2816
+    )
+    with pytest.warns(UserWarning, match=r"interval: its batch means are still correlated$"):
+        found = steady_state_mean(np.arange(float(jobs)), 0.9)
+    assert [tuple(skewed), tuple(correlated)] == asked
+    assert (found.n, found.level, found.half_width) == (jobs, 0.9, math.inf)
+    monkeypatch.setattr(long_run, "_von_neumann_score", lambda x: -1.2815)  # z(0.9) is 1.28155
+    monkeypatch.setattr(long_run, "skewness", skewness)
+    assert math.isfinite(steady_state_mean(np.arange(float(jobs))).half_width)
 
 
 @pytest.mark.parametrize("relaxation", [-1.0, 50.5, math.inf, math.nan])

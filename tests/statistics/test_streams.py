@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simulator.errors import InputError
-from simulator.statistics import Streams
+from simulator.statistics import Streams, watched
 
 
 def test_a_stream_is_a_function_of_seed_name_and_keys():
@@ -33,6 +33,30 @@ def test_streams_are_uncorrelated():
     draws = np.array([base.generator("node", i).random(2000) for i in range(20)])
     off_diagonal = np.corrcoef(draws)[np.triu_indices(20, 1)]
     assert np.abs(off_diagonal).max() < 5 / np.sqrt(2000)
+
+
+@pytest.mark.parametrize(
+    ("use", "drawn"),
+    [
+        (lambda generator: None, False),
+        (lambda generator: generator.random(), True),
+        (lambda generator: generator.spawn(1), True),
+    ],
+)
+def test_a_watched_block_tells_whether_a_stream_of_it_was_drawn_from(use, drawn):
+    before = Streams(1).generator("before")
+    with watched() as asked:
+        assert not asked()  # no stream at all
+        Streams(1).generator("idle")
+        with watched() as inner:
+            use(Streams(1).generator("in the inner block"))
+            assert inner() == drawn
+        assert not asked()
+        use(Streams(1).generator("here"))
+        assert asked() == drawn
+    use(Streams(1).generator("afterwards"))
+    before.random()
+    assert asked() == drawn
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "1", True])
