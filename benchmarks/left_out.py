@@ -2,7 +2,8 @@
 
 A file of tests that imports a module of the family is not collected. A test is skipped where a text in its own code, in
 what this uses of its file, in its fixtures or in its parameters is a name of the family's policies, of its kinds of
-workload or of its files.
+workload or of its files. The name of one of its pages or examples may be that of a kind of workload which stays
+(hierarchical): it means the file where the test reads examples, or its file of tests imports pages.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ GONE: dict[str, list[str]] = json.loads(Path(os.environ["SCHEDLAB_LEFT_OUT"]).re
 MODULES = frozenset(GONE["modules"])
 NAMES = frozenset(GONE["names"])
 PARAMETERS = frozenset(GONE["parameters"])
+STAYING = frozenset(GONE["staying"])
+PAGES = ("experiments.papers", "experiments.studies", "tests.papers")
 FILES = (*(file for file in GONE["files"] if not file.endswith(".py")), *GONE["naming"])
 COMMANDS = tuple(
     f"theory {Path(file).stem.replace('_', '-')}"
@@ -115,9 +118,8 @@ def page_of(node: ast.AST) -> str:
     return parts[2] if known and parts[3:] in ([], ["runs"]) else ""
 
 
-@functools.cache
-def missing_name(path: Path, name: str) -> str:
-    """The family's name in the definition of a name in a file, or in what this uses of the file; else nothing."""
+def reached(path: Path, name: str) -> Iterator[ast.AST]:
+    """The code of the definition of a name in a file, and of what this uses of the file."""
     seen, todo = set(), [name]
     here = definitions(path)
     while todo:
@@ -125,35 +127,51 @@ def missing_name(path: Path, name: str) -> str:
         if each in seen or each not in here:
             continue
         seen.add(each)
-        if page := page_of(here[each]):
+        if isinstance(here[each], ast.ImportFrom):
+            yield here[each]
+        for node in (node for part in body_of(here[each]) for node in ast.walk(part)):
+            yield node
+            if isinstance(node, ast.Name | ast.arg):
+                todo.append(node.id if isinstance(node, ast.Name) else node.arg)
+
+
+@functools.cache
+def missing_name(path: Path, name: str) -> str:
+    """The family's name in what a definition reaches, else nothing."""
+    top = definitions(path).values()
+    for node in reached(path, name):
+        if page := page_of(node):
             return page
-        for part in body_of(here[each]):
-            for module in imported(part):
+        if node not in top:
+            for module in imported(node):
                 if module in MODULES:
                     return module
-            for node in ast.walk(part):
-                if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                    if found := named(node.value):
-                        return found
-                elif isinstance(node, ast.Name):
-                    todo.append(node.id)
-                elif isinstance(node, ast.arg):
-                    todo.append(node.arg)
+        text = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(text, str) and (found := named(text)):
+            return found
     return ""
 
 
-def in_value(value: Any) -> str:
-    """The family's name in a parameter of a test, else nothing."""
+@functools.cache
+def reads_files(path: Path, name: str) -> bool:
+    """Whether a test is about pages or examples, so that a word which is a kind of workload as well means a file."""
+    pages = any(m.startswith(PAGES) for m in imported(parsed(path)))
+    texts = (n.value for n in reached(path, name) if isinstance(n, ast.Constant))
+    return pages or any(isinstance(text, str) and "examples" in text for text in texts)
+
+
+def in_value(value: Any, words: frozenset[str] = PARAMETERS) -> str:
+    """The family's name in a parameter of a test, else nothing; ``words`` are those that mean its files."""
     if isinstance(value, Path) and value.is_file() and value.suffix == ".toml":
         text = value.read_text("utf-8")
         return next((name for name in WRITTEN if name in text), "")
     if isinstance(value, Path) and value.is_relative_to(ROOT):
         value = value.relative_to(ROOT)
     if isinstance(value, str | Path):
-        return str(value) if str(value) in PARAMETERS else named(str(value))
+        return str(value) if str(value) in words else named(str(value))
     if isinstance(value, list | tuple | dict | set):
         inner = (*value, *value.values()) if isinstance(value, dict) else value
-        return next((found for each in inner if (found := in_value(each))), "")
+        return next((found for each in inner if (found := in_value(each, words))), "")
     return ""
 
 
@@ -171,6 +189,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             continue
         name = item.originalname
         values = item.callspec.params.values() if hasattr(item, "callspec") else ()
-        found = missing_name(item.path, name) or next((f for v in values if (f := in_value(v))), "")
+        words = PARAMETERS if reads_files(item.path, name) else PARAMETERS - STAYING
+        found = missing_name(item.path, name) or next(
+            (f for v in values if (f := in_value(v, words))), ""
+        )
         if found:
             item.add_marker(pytest.mark.skip(reason=f"names {found}, which is not there"))

@@ -65,7 +65,8 @@ def _registered(code: Iterable[str], root: Path) -> set[str]:
 def taken_out(name: str, root: Path = ROOT) -> dict[str, list[str]]:
     """The parts of a family: its files and modules, names of its policies and kinds of workload, and what names these.
 
-    Examples that name them are ``naming``; those and the pages whose runs name them are ``parameters`` of tests.
+    Examples that name them are ``naming``; those and the pages whose runs name them are ``parameters`` of tests. Of these,
+    ``staying`` are names of policies and kinds of workload that stay.
     """
     gone = files_of(families(root)[name], root)
     code = sorted(file for file in gone if file.endswith(".py"))
@@ -81,12 +82,14 @@ def taken_out(name: str, root: Path = ROOT) -> dict[str, list[str]]:
     parameters |= {
         Path(file).parts[2] for file in naming if (root / file).with_name("published.toml").exists()
     }
+    others = [file for file in files(root) if file.endswith(".py") and file not in gone]
     return {
         "naming": [file for file in naming if file.startswith("examples/")],
         "files": sorted(gone),
         "modules": [module_of(file) for file in code],
         "names": sorted(names),
         "parameters": sorted(parameters),
+        "staying": sorted(parameters & _registered(others, root)),
     }
 
 
