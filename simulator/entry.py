@@ -219,7 +219,7 @@ def _result(
                 " (or, with [admission], later due dates)"
             )
         left.flags.writeable = False
-    completion_s = np.array(simulation.completion_s)
+    completion_s = np.frombuffer(simulation.completion_s)
     end_s = float(completion_s.max() if left is None else completion_s[~left].max())
     for node in simulation.nodes:
         if node is not None:
@@ -233,18 +233,18 @@ def _result(
         cluster=simulation.cluster,
         policy=name,
         seed=seed,
-        first_start_s=np.array(simulation.jobs.first_start_s),
+        first_start_s=np.frombuffer(simulation.jobs.first_start_s),
         completion_s=completion_s,
-        gpu_seconds=np.array(simulation.jobs.attained_gpu_s),
-        running_s=np.array(simulation.jobs.running_s),
-        preemptions=np.array(simulation.preemptions, dtype=np.int64),
-        reconfigurations=np.array(simulation.reconfigurations, dtype=np.int64),
+        gpu_seconds=np.frombuffer(simulation.jobs.attained_gpu_s),
+        running_s=np.frombuffer(simulation.jobs.running_s),
+        preemptions=np.frombuffer(simulation.preemptions, np.int64),
+        reconfigurations=np.frombuffer(simulation.reconfigurations, np.int64),
         meters=NodeMeters.of(simulation.nodes, simulation.cluster, end_s - simulation.begin_s),
         named_use=np.array(named_use).reshape(-1, 4),
         decisions=simulation.decisions,
         schedule=simulation.schedule,
         configurations=simulation.configurations,
-        eligible_s=np.array(simulation.submitted_s) if any(workload.after) else None,
+        eligible_s=np.frombuffer(simulation.submitted_s) if any(workload.after) else None,
         server=server.spec if server else None,
         server_wait_s=np.array(server.wait_s if server else []),
         server_response_s=np.array(server.response_s if server else []),

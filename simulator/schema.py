@@ -145,11 +145,13 @@ def arrow_array(values: Values, kind: pa.DataType, nan_is_null: bool = True) -> 
 
     count, there = len(values), None
     if kind in (pa.string(), pa.large_string()) and set(map(type, values)) == {str}:
-        texts = [value.encode() for value in values]
+        text = "".join(values)
+        data = text.encode()
+        is_ascii = len(data) == len(text)
+        lengths = map(len, values if is_ascii else (value.encode() for value in values))
         ends = np.zeros(count + 1, np.int32 if kind == pa.string() else np.int64)
-        np.cumsum([len(text) for text in texts], out=ends[1:])
-        data = [pa.py_buffer(ends), pa.py_buffer(b"".join(texts))]
-        return pa.Array.from_buffers(kind, count, [None, *data])
+        np.cumsum(np.fromiter(lengths, np.int64, count), out=ends[1:])
+        return pa.Array.from_buffers(kind, count, [None, pa.py_buffer(ends), pa.py_buffer(data)])
     numbers = np.asarray(values) if kind in (pa.int64(), pa.float64()) else np.empty(0, np.object_)
     if numbers.dtype.kind == "i" or (numbers.dtype.kind == "f" and kind == pa.float64()):
         if nan_is_null and np.isnan(numbers).any():

@@ -33,7 +33,7 @@ from simulator.metrics.run_tables import STREAMED, TABLES
 from simulator.metrics.schedule_table import SCHEDULE, Names, NodeShares
 from simulator.model.cluster import Cluster
 from simulator.model.workload import Workload
-from simulator.schema import ColumnType
+from simulator.schema import ColumnType, arrow_array
 
 ROWS = 65_536
 """Rows of a block."""
@@ -200,7 +200,7 @@ class StreamedDecisions(DecisionLog):
             [notes.get(r) for r in rows] if notes else (),
         ]  # fmt: skip
         arrays = [
-            pa.array(column, f.type) if len(column) or not count else pa.nulls(count, f.type)
+            arrow_array(column, f.type) if len(column) or not count else pa.nulls(count, f.type)
             for column, f in zip(columns, _RAW, strict=True)
         ]
         self._stream.write(RAW, pa.table(arrays, schema=_RAW))

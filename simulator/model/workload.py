@@ -119,8 +119,9 @@ class Workload:
         object.__setattr__(self, "job_id", tuple(self.job_id))
         self._fill("num_nodes", 0, np.int64)
         self._fill("one_rack", False, np.bool_)
+        unnamed = ("",) * count
         for name in ("model", "user", "vc", "qos", "account", "gpu_type", "gpu_types"):
-            object.__setattr__(self, name, tuple(getattr(self, name)) or ("",) * count)
+            object.__setattr__(self, name, tuple(getattr(self, name)) or unnamed)
         object.__setattr__(self, "fails_at", tuple(map(tuple, self.fails_at)))
         object.__setattr__(self, "outcome", tuple(self.outcome))
         object.__setattr__(self, "after", tuple(map(tuple, self.after)))
@@ -130,7 +131,10 @@ class Workload:
         value = getattr(self, name)
         if value is None:
             value = np.full(len(self.job_id), default)
-        column = np.array(value, dtype=dtype)
+        is_fixed = (
+            isinstance(value, np.ndarray) and not value.flags.writeable and value.base is None
+        )
+        column = np.asarray(value, dtype) if is_fixed else np.array(value, dtype)
         column.flags.writeable = False
         object.__setattr__(self, name, column)
 

@@ -1,6 +1,7 @@
 """Contract of policies: decisions that are allowed, data that they cannot change, refusals before the run."""
 
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,6 +23,22 @@ from simulator.workloads.fits import check_fits
 from tests.core.jobs import fixed, nodes, run
 
 SERVER = NodeType("server", "GPU", 4)
+
+
+def test_columns_are_copied_unless_nobody_can_write_them():
+    """A caller's array stays the caller's; a workload made from another one shares its columns and empty texts."""
+    submit_s = np.array([0.0, 1.0])
+    jobs = Workload(["a", "b"], submit_s, FixedDuration(np.ones(2), np.ones(2, int)))
+    submit_s[1] = 5.0
+    assert jobs.submit_s.tolist() == [0.0, 1.0]
+    assert not jobs.submit_s.flags.writeable
+    of_it = replace(jobs, due_s=np.array([7.0, 8.0]))
+    assert of_it.submit_s is jobs.submit_s
+    assert of_it.requested_s is jobs.requested_s
+    part = np.broadcast_to(0.0, 2)  # read-only, but another's memory
+    assert replace(jobs, submit_s=part).submit_s is not part
+    assert jobs.user is jobs.vc
+    assert jobs.user == ("", "")
 
 
 def test_numbers_of_32_bits_lose_no_digits():
