@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.bench.table import expect_above_bounds, sheet, standing
+from experiments.analysis import bounds, pooled
+from experiments.bench.table import ASKED, bounds_of, expect_above_bounds, sheet, standing
+from experiments.scenario import build
 from tests.comparison.made import compared, runs_of
 from tests.errors import input_error
 
@@ -68,10 +70,21 @@ def test_a_geometric_mean_over_draws():
     assert found["rank"].tolist() == [1.5, 1.5]
 
 
+@pytest.mark.parametrize(
+    ("metric", "a", "b"),
+    [(JCT, [10.0, 30.0], [20.0, 15.0]), ("jain_slowdown", [0.4, 0.3], [0.2, 0.6])],
+)
+def test_the_best_is_that_of_each_draw(metric, a, b):
+    """Ratios 1 and 2 of a, 2 and 1 of b."""
+    expected = {"a": math.sqrt(2), "b": math.sqrt(2)}
+    assert ratios(table({"a": a, "b": b}, metric)) == pytest.approx(expected)
+
+
 def test_a_ratio_to_a_lower_bound_of_the_same_seed():
     bounds = pd.DataFrame({JCT: {1: 10.0, 0: 5.0}})
     found = table({"a": [10.0, 20.0], "b": [20.0, 40.0]}, bounds=bounds)
     assert ratios(found) == pytest.approx({"a": 2.0, "b": 4.0})
+    assert found["lower"].tolist() == pytest.approx([2.0, 4.0])  # in each draw
     assert set(found["base"]) == {"lower bound"}
 
 
@@ -115,8 +128,8 @@ def test_several_metrics_in_the_order_of_the_first():
     assert own.loc[("a", JCT), ["view", "exact"]].tolist() == ["elastic", ""]
     assert own.loc[("c", JCT), "mean"] == 5.0
     assert set(found["cpu_s"]) == {0.002}
-    given = compared(runs_of({"a": [1.0]}))
-    assert standing(given, task(JCT, "own"), NO_BOUND)["metric"].tolist() == [JCT]
+    given = compared(runs_of({"a": [1.0]}, more={COST: {"a": [1.0]}}))
+    assert standing(given, task(JCT, "own", COST), NO_BOUND)["metric"].tolist() == [JCT, COST]
     assert standing(given, task(JCT), NO_BOUND)["cpu_s"].isna().all()
 
 
@@ -166,8 +179,60 @@ def test_the_sheet_to_read():
 
 
 @pytest.mark.parametrize(
-    ("lower", "upper", "rank"), [(1.0, 3.0, "2 (1 to 3)"), (2.0, 2.0, "2"), (math.nan, math.nan, "2"), (1.0, 1.0, "2 (1 to 1)")]
+    ("lower", "upper", "told"),
+    [
+        # Two digits of the half width: 0.2, 0.03, 0.012.
+        (2.3, 2.7, "2.50 (2.30 to 2.70)"), (2.47, 2.53, "2.500 (2.470 to 2.530)"),
+        (2.488, 2.512, "2.500 (2.488 to 2.512)"), (math.nan, math.nan, "2.5"),
+    ],
+)  # fmt: skip
+def test_a_ratio_has_the_digits_that_its_interval_knows(lower, upper, told):
+    found = table({"a": [4.0]}, exact={"a": "solver"}, knows={"a": "all jobs"})
+    (row,) = sheet(found.assign(ratio=2.5, lower=lower, upper=upper), task(JCT)).to_dict("records")
+    assert row["over the best of the draw, mean completion time"] == told
+    assert row["policy"] == "a [exact] [informed]"
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "rank"), [(1.0, 3.0, "2 (1 to 3)"), (1.0, 2.0, "2 (1 to 2)"), (2.0, 3.0, "2 (2 to 3)"), (2.0, 2.0, "2"), (math.nan, math.nan, "2"), (1.0, 1.0, "2 (1 to 1)")]
 )  # fmt: skip
 def test_a_rank_and_its_interval(lower, upper, rank):
     found = table({"a": [4.0]}).assign(rank=2.0, rank_lower=lower, rank_upper=upper)
     assert sheet(found, task(JCT))["rank"].tolist() == [rank]
+
+
+@pytest.mark.parametrize(
+    ("marked", "stated", "told"),
+    [
+        ([0.0, 0.0], "", ""), ([0.0, 1.0], "", ASKED), ([1.0, 0.0], "", ASKED), (None, "", ""),
+        ([1.0, 1.0], "all jobs", "all jobs"), ([0.0, 0.0], "all jobs", "all jobs"),
+    ],
+)  # fmt: skip
+def test_what_a_policy_knew(marked, stated, told):
+    """What the task says of it; else that it asked for jobs to come, in any of its runs."""
+    more = {} if marked is None else {"informed": {"a": marked, "b": [0.0, 0.0]}}
+    found = compared(runs_of({"a": [1.0, 1.0], "b": [2.0, 2.0]}, more=more))
+    found = standing(found, task(JCT, knows={"a": stated} if stated else {}), NO_BOUND)
+    assert dict(zip(found["policy"], found["informed"], strict=True)) == {"a": told, "b": ""}
+
+
+@pytest.mark.parametrize(
+    ("configurable", "pool", "has_cost"),
+    [(True, False, True), (True, True, False), (False, False, False), (False, True, False)],
+)
+def test_bounds_of_each_seed(monkeypatch, configurable, pool, has_cost):
+    """A row a seed; a cost where machines can be chosen, and are not a pool of GPUs."""
+    cluster = SimpleNamespace(is_configurable=configurable, is_pool=pool)
+    scenario = SimpleNamespace(model_copy=lambda update: update)
+    monkeypatch.setattr(build, "build", lambda scenario: (f"jobs {scenario['seed']}", cluster))
+    at = {"jobs 7": 1.0, "jobs 3": 2.0}
+    monkeypatch.setattr(
+        pooled, "pooled_bounds", lambda jobs, on: {JCT: at[jobs]} if on is cluster else None
+    )
+    monkeypatch.setattr(
+        bounds, "alone", lambda jobs, on: np.array([at[jobs], 10.0]) if on is cluster else None
+    )
+    found = bounds_of(scenario, [7, 3, 7])
+    assert found.index.tolist() == [7, 3]
+    expected = {JCT: [1.0, 2.0], **({COST: [11.0, 12.0]} if has_cost else {})}
+    assert found.to_dict("list") == expected
