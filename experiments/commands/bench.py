@@ -11,7 +11,7 @@ from experiments.commands.options import POLICY, AllowCode, Dask, Workers, in_wo
 from simulator.errors import InputError
 
 app = typer.Typer(
-    help="The benchmark: frozen tasks, and a check of schedules.", no_args_is_help=True
+    help="Run the benchmark's fixed tasks, and check schedules.", no_args_is_help=True
 )
 
 TaskName = Annotated[str, typer.Argument(metavar="TASK", help="A task, see `schedlab bench list`.")]
@@ -29,7 +29,7 @@ Trace = Annotated[
 @app.command("list")
 @in_words
 def list_tasks() -> None:
-    """Tasks, their licence and metrics, and the hash of the official key.
+    """List the tasks with their metrics and licences, and the hash of the secret key that draws the official table's seeds.
 
     Example: schedlab bench list
     """
@@ -68,17 +68,18 @@ def run(
         str | None, typer.Option(help="Key from which the seeds of the official table are drawn.")
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds after which a run is ended.")
+        float | None, typer.Option(help="Seconds after which a run is stopped.")
     ] = None,
     workers: Workers = None,
     dask: Dask = None,
     out: Annotated[Path | None, typer.Option(help="Folder. Default: out/bench-SIZE/TASK.")] = None,
     allow_code: AllowCode = False,
 ) -> None:
-    """A task under its own policies and yours: the table, and of each of yours a schedule to submit.
+    """Run a task under its own policies and yours; write the table and a schedule to submit for each of yours.
 
-    After a stop the same command goes on where it was. The schedules of all runs are checked: one that is wrong, or
-    better than a bound, ends the command.
+    After a stop the same command resumes. The schedules of all runs are checked: one that is wrong, or better than a
+    bound, ends the command.
+
     Example: schedlab bench run philly-v1 --policy my_policy.py:my_policy --allow-code
     """
     import sys
@@ -131,7 +132,7 @@ def table(
         Path, typer.Argument(help="Folder that holds a folder of `bench run` for each task.")
     ],
 ) -> None:
-    """Pages and a picture of all tasks that were run: index.html, TASK.html, table.png.
+    """Write pages and a picture of all tasks that were run: index.html, TASK.html, table.png.
 
     Example: schedlab bench table results/bench
     """
@@ -159,9 +160,10 @@ def check(
     ] = None,
     allow_code: AllowCode = False,
 ) -> None:
-    """Whether a schedule serves every job of a task, whole, on its machines; metrics from its rows.
+    """Check that a schedule serves every job completely on the machines of a task; print metrics from its rows.
 
-    Nothing is simulated, so a schedule of any program will do. Exit code 1: it does not.
+    The exit code is 1 if it does not. Nothing is simulated, so the schedule may come from any program.
+
     Example: schedlab bench check out/bench-s/philly-v1/schedules/srpt --task philly-v1
     """
     from experiments.bench.running import check_folder, checked_policy

@@ -19,7 +19,7 @@ def classroom(
     ] = None,
     workers: Workers = None,
 ) -> None:
-    """An interactive page for a class: ten panels, formulas beside simulations. Resumes when killed.
+    """Make an interactive page for a class: ten panels, formulas beside simulations. Resumes after a stop.
 
     Example: schedlab classroom --out classroom.html
     """

@@ -40,14 +40,14 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="POLICY",
-            help=f"{POLICY} Give the option once for each policy; the others are compared with the first. Default: all that "
-            "can run. The name all adds these to the others.",
+            help=f"{POLICY} Give the option once for each policy; the others are compared with the first. all adds every policy "
+            "that can run; this is also the default.",
         ),
     ] = None,
     metric: Annotated[
         str | None,
         typer.Option(
-            help="Names of summary.json with commas between them; the first one ranks. "
+            help="Names of summary.json with commas between them; the policies are ranked by the first. "
             "Default: those of --columns, or completion times, waits, makespan, costs, utilisation, ..",
         ),
     ] = None,
@@ -84,7 +84,7 @@ def compare(
     time_limit: Annotated[
         float | None,
         typer.Option(
-            help="Seconds after which a run is ended and its policy left out. Default: 60 if all policies are compared, "
+            help="Seconds after which a run is stopped and its policy left out. Default: 60 if all policies are compared, "
             "otherwise no limit."
         ),
     ] = None,
@@ -96,10 +96,10 @@ def compare(
     ] = None,
     allow_code: AllowCode = False,
 ) -> None:
-    """Policies on the same jobs and random numbers: which is best, by how much, with 95 % intervals.
+    """Compare policies on the same jobs and random numbers: which is best, by how much, with 95 % intervals.
 
-    A policy that wants other jobs than the file has gets them by the rules of [adapt] (its view). What cannot run
-    is listed with the reason. After a stop the same command goes on where it was.
+    If a policy needs jobs of another form, [adapt] converts them. Policies that cannot run are listed with the reason.
+    After a stop the same command resumes.
 
     Example: schedlab compare examples/philly_like.csv --nodes 8 --policy fifo-strict --policy easy-backfill
     """
@@ -169,11 +169,11 @@ def bound(
         ),
     ] = 0,
 ) -> None:
-    """Lower bounds on the total cost of any schedule, as JSON on stdout.
+    """Print lower bounds on the total cost of any schedule, as JSON.
 
     alone: each job as if it had the nodes to itself. shared: jobs share the nodes, by a linear
     program (up to 60 jobs). lagrangian: the same with one end for each job, by prices of node-time.
-    The names of those that have begun are shown on stderr.
+    The names of the bounds that have begun are shown on stderr.
 
     With --clairvoyant STEPS a local search looks for a cheap schedule that knows all jobs beforehand.
     The least possible cost lies between the best bound and that schedule.

@@ -48,7 +48,7 @@ def slurm(
     jobs: Jobs = "jobs.csv",
     out: Out = Path("scenario.toml"),
 ) -> None:
-    """A scenario from slurm.conf: nodes, backfilling, priorities, limits, outages; what is not used is listed.
+    """Write a scenario from slurm.conf: nodes, backfilling, priorities, limits, outages; what is not used is listed.
 
     Nodes and partitions alone: scontrol show node, or sinfo -N -o "%P %N %c %m %G", into a file in its place.
 
@@ -69,7 +69,7 @@ def kueue(
     jobs: Jobs = "jobs.csv",
     out: Out = Path("scenario.toml"),
 ) -> None:
-    """A scenario from Kueue's ClusterQueues: quotas, borrowing, reclaim; what is not used is listed.
+    """Write a scenario from Kueue's ClusterQueues: quotas, borrowing, reclaim; what is not used is listed.
 
     Example: schedlab import kueue queues.yaml
     """

@@ -20,7 +20,7 @@ app = typer.Typer(
 @app.command()
 @in_words
 def policy(file: File = None) -> None:
-    """A policy of your own, which runs as it is. Default: my_policy.py.
+    """Write a policy of your own, which runs as it is. Default: my_policy.py.
 
     Example: schedlab new policy my_policy.py
     """
@@ -36,7 +36,7 @@ def policy(file: File = None) -> None:
 @app.command()
 @in_words
 def scenario(file: File = None) -> None:
-    """A scenario with the meaning of each key, which runs as it is. Default: scenario.toml.
+    """Write a scenario with the meaning of each key, which runs as it is. Default: scenario.toml.
 
     Example: schedlab new scenario scenario.toml
     """

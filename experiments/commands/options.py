@@ -26,7 +26,7 @@ GpuCount = Annotated[
     typer.Option("--gpus", min=1, help="GPUs of each node: cluster.gpus_per_node. Default: 8."),
 ]
 Kind = Annotated[
-    str | None, typer.Option(help="Format of the jobs. Default: the one that is recognised.")
+    str | None, typer.Option(help="Format of the jobs. Default: recognised from the file.")
 ]
 Workers = Annotated[
     int | None, typer.Option(min=1, help="Worker processes. Default: one for each core.")
@@ -104,7 +104,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def in_words(command: Function) -> Function:
     """The command, whose help names values of options in words, and has every [bracket] of its texts."""
-    command.__doc__ = _with_brackets(command.__doc__)
+    command.__doc__ = _with_brackets(_with_whole_paragraphs(command.__doc__ or ""))
     command.__annotations__ = get_type_hints(command, include_extras=True)
     for hint in command.__annotations__.values():
         annotated, *infos = get_args(hint) or (hint,)
@@ -117,6 +117,11 @@ def in_words(command: Function) -> Function:
     return command
 
 
+def _with_whole_paragraphs(text: str) -> str:
+    """A text that has no line breaks but those between paragraphs: rich would keep them at any width."""
+    return re.sub(r"(?<=\S)\n *(?=\S)(?!Example:)", " ", text)
+
+
 def _with_brackets(text: str | None) -> str | None:
     """A text that rich shows as it is: a [word] alone would be a style, and vanish."""
     return text and re.sub(r"(?<!\\)\[", r"\\[", text)
@@ -127,7 +132,7 @@ ValidationFile = Annotated[
     typer.Option(
         "--validation",
         metavar="FILE",
-        help="validation.json of `schedlab validate` on these jobs: the answer begins with today's cluster as it was fitted, "
-        "and is wider by the error of the waits.",
+        help="validation.json of `schedlab validate` on these jobs: start from the cluster that `validate` fitted, and widen "
+        "the intervals by its error.",
     ),
 ]

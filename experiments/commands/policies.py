@@ -29,11 +29,13 @@ def policies(
     gpus: GpuCount = None,
     allow_code: AllowCode = False,
 ) -> None:
-    """Every policy with one line and its options (name=default); NAME: one policy in full.
+    """List every policy with one line and its options (name=default); NAME: describe one policy in full.
 
     With --for FILE: which policies run there as they are, which with a key of [adapt], and
     which make no sense there, and why; with NAME that one alone. A policy of a file is asked for its own
-    requirements (FILE.py:NAME, with --allow-code). Example: schedlab policies --for examples/synergy.toml
+    requirements (FILE.py:NAME, with --allow-code).
+
+    Example: schedlab policies --for examples/synergy.toml
     """
     from rich.console import Console
 

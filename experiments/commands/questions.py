@@ -64,8 +64,8 @@ def size(
     vary: Annotated[
         str,
         typer.Option(
-            help="What is varied: nodes, gpus (of each node), speed (of the GPUs, over those of the trace), price (of a "
-            "node-hour: the highest), or policy (which of several meet the target)."
+            help="What is varied: nodes; gpus: those of each node; speed: of the GPUs, divided by those of the trace; price: the "
+            "highest price of a node-hour; or policy: which of several meet the target."
         ),
     ] = "nodes",
     settings: Annotated[
@@ -85,7 +85,7 @@ def size(
     ] = None,
     allow_code: AllowCode = False,
 ) -> None:
-    """The smallest cluster that meets a target, on the trace and on others drawn from it.
+    """Find the smallest cluster that meets a target, on the trace and on others drawn from it.
 
     Example: schedlab size examples/philly_like.csv --gpus 8 --target "p95_total_wait < 1h"
     """
@@ -189,7 +189,7 @@ def whatif(
     ] = None,
     allow_code: AllowCode = False,
 ) -> None:
-    """Effect of another setting: differences with intervals, on the same jobs and random numbers.
+    """Show what another setting changes: differences with intervals, on the same jobs and random numbers.
 
     Example: schedlab whatif examples/philly_like.csv --nodes 8 --gpus 8 --set cluster.num_nodes=9
     """

@@ -61,7 +61,7 @@ def reproduce(
         ),
     ] = None,
 ) -> None:
-    """Every figure and claim of the papers, with a report; goes on where it was stopped.
+    """Reproduce every figure and claim of the papers, and write a report. Resumes after a stop.
 
     Example: schedlab reproduce hierarchical --scale quick
 

@@ -57,14 +57,17 @@ def run(
     ] = False,
     raw: Annotated[
         bool,
-        typer.Option("--raw", help="Keep names in CSV files as they are, also names like '=1+1'."),
+        typer.Option(
+            "--raw",
+            help="Keep names in CSV files as they are; otherwise names like '=1+1' are escaped.",
+        ),
     ] = False,
     allow_code: AllowCode = False,
 ) -> None:
     """Simulate one scenario, or the jobs of a file.
 
-    Leaves summary.json, jobs.csv, decisions.csv, schedule.csv, timeline.csv and machines.json in the folder
-    --out (docs/files.md has all columns). With --stream: jobs.parquet, decisions.parquet, schedule.parquet.
+    Writes summary.json, jobs.csv, decisions.csv, schedule.csv, timeline.csv and machines.json into --out
+    (docs/files.md has all columns). With --stream: jobs.parquet, decisions.parquet, schedule.parquet.
 
     Example: schedlab run examples/hierarchical.toml --policy edf --out out
 

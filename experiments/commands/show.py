@@ -39,7 +39,7 @@ def gantt(
     ] = None,
     where: Where = None,
 ) -> None:
-    """A Gantt chart of a run: what ran where and when, and how many jobs waited.
+    """Draw a Gantt chart of a run: what ran where and when, and how many jobs waited.
 
     Example: schedlab show gantt out --out gantt.svg
     """
@@ -72,7 +72,7 @@ def replay(
     where: Where = None,
     title: Annotated[str, typer.Option(help="Heading of the page.")] = "",
 ) -> None:
-    """A page that plays one run, or several on the same jobs side by side.
+    """Make a page that plays one run, or several on the same jobs side by side.
 
     Example: schedlab show replay out --out replay.html
     """
@@ -89,7 +89,7 @@ def explain(
     job: Annotated[str, typer.Argument(metavar="JOB", help="The job_id of the job.")],
     where: Where = None,
 ) -> None:
-    """The history of one job: when it waited, who passed it, where it ran.
+    """Tell the history of one job: when it waited, who passed it, where it ran.
 
     Example: schedlab show explain out j17
     """
@@ -109,7 +109,7 @@ def jobs(
     ] = Path("jobs.swf"),
     where: Where = None,
 ) -> None:
-    """The jobs of a run as a file for other tools: SWF, or what Batsim writes.
+    """Write the jobs of a run as a file for other tools: SWF, or what Batsim writes.
 
     Example: schedlab show jobs out --out jobs.swf
     """
@@ -149,7 +149,7 @@ def trace(
         Path, typer.Option(help="Picture to write: PNG, SVG or PDF. Default: trace.png.")
     ] = Path("trace.png"),
 ) -> None:
-    """Contents of a trace: jobs, span, load, laws of demand, duration and arrival, what was recorded, what is empty or cannot run, with a picture.
+    """Describe a trace: jobs, span, load, laws of demand, duration and arrival, what was recorded, what is empty or cannot run, with a picture.
 
     Example: schedlab show trace examples/philly_like.csv --nodes 8 --gpus 8
     """

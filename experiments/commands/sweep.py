@@ -10,7 +10,9 @@ import typer
 from experiments.commands.options import POLICY, AllowCode, Columns, Dask, Where, Workers, in_words
 from simulator.errors import InputError
 
-app = typer.Typer(help="Many runs in one folder.", no_args_is_help=True)
+app = typer.Typer(
+    help="Make many runs in one folder, read them, or export them.", no_args_is_help=True
+)
 
 
 @app.command()
@@ -37,7 +39,7 @@ def run(
     ] = False,
     allow_code: AllowCode = False,
 ) -> None:
-    """Many runs: a grid over any parameter, policies and seeds. After a stop it goes on where it was.
+    """Make many runs: a grid over any parameter, policies and seeds. After a stop the same command resumes.
 
     Example: schedlab sweep run examples/sweep_small.toml --out sweep --workers 2
     """
@@ -66,7 +68,7 @@ def status(
         bool, typer.Option("--tracebacks", help="Print the traceback of each kind of failure.")
     ] = False,
 ) -> None:
-    """Number of runs that are done, failed and left.
+    """Count the runs that are done, failed and left.
 
     Example: schedlab sweep status sweep --tracebacks
     """
@@ -111,7 +113,10 @@ def export(
     columns: Columns = None,
     raw: Annotated[
         bool,
-        typer.Option("--raw", help="Keep texts in CSV files as they are, also texts like '=1+1'."),
+        typer.Option(
+            "--raw",
+            help="Keep texts in CSV files as they are; otherwise texts like '=1+1' are escaped.",
+        ),
     ] = False,
     scenario: Annotated[
         Path | None,
@@ -121,7 +126,7 @@ def export(
     ] = None,
     where: Where = None,
 ) -> None:
-    """All runs of a sweep as one tidy table, or a summary; or one run of it as a scenario file.
+    """Export all runs of a sweep as one tidy table or a summary, or one run as a scenario file.
 
     Example: schedlab sweep export sweep --format parquet --table jobs
     """

@@ -12,7 +12,7 @@ from experiments.commands import theory_commands
 NAMES = sorted(module.name for module in iter_modules(theory_commands.__path__))
 
 app = typer.Typer(
-    help=f"Formulas and single decisions: {', '.join(NAMES).replace('_', '-')}.",
+    help=f"Compute formulas and single decisions: {', '.join(NAMES).replace('_', '-')}.",
     no_args_is_help=True,
 )
 for name in NAMES:

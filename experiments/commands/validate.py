@@ -1,4 +1,4 @@
-"""`schedlab validate`: a log under a policy, held against what it recorded."""
+"""`schedlab validate`: a log under a policy, compared with what it recorded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from experiments.commands.options import (
 )
 
 LIMIT_S = 600.0
-"""Seconds after which a run is ended."""
+"""Seconds after which a run is stopped."""
 
 
 def validate(
@@ -43,21 +43,21 @@ def validate(
         list[str] | None,
         typer.Option(
             metavar="POLICY",
-            help=f"{POLICY} Once for each, or all; the answer is on the first. Default: that of the scenario, else easy-backfill.",
+            help=f"{POLICY} Give the option once for each policy, or all for every policy that can run; the verdict is about the first. Default: that of the scenario, else easy-backfill.",
         ),
     ] = None,
     calibrate: Annotated[
         bool,
         typer.Option(
             "--calibrate",
-            help="Also try the rules that the record suggests, on the first half of the jobs, and write the scenario with "
+            help="Also try site rules that the log suggests, on the first half of the jobs, and write the scenario with "
             "those that are kept: calibrated.toml.",
         ),
     ] = False,
     settings: Settings = None,
     kind: Kind = None,
     time_limit: Annotated[
-        float, typer.Option(help="A run that takes longer, in seconds, is ended.")
+        float, typer.Option(help="Seconds after which a run is stopped.")
     ] = LIMIT_S,
     workers: Workers = None,
     out: Annotated[
@@ -69,7 +69,7 @@ def validate(
     ] = None,
     allow_code: AllowCode = False,
 ) -> None:
-    """Distance of the simulated waits of a log from the recorded ones, and what that allows to answer.
+    """Compare the simulated waits of a log with the recorded ones, and say which questions the simulation can answer.
 
     The number of nodes is fitted on the first half of the jobs and judged on the second.
 

@@ -33,7 +33,7 @@ def when(
     kind: Kind = None,
     settings: Settings = None,
 ) -> None:  # fmt: skip
-    """When will my job start? The median and an interval, with its coverage on the log's last jobs.
+    """Estimate when a job would start: median and interval, and how often such intervals held for the log's last jobs.
 
     Example: schedlab when jobs.swf --gpus 4 --time 8h
     """

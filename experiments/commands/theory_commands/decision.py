@@ -40,7 +40,7 @@ def decision(
     ] = 1e-6,
     time_limit_s: Annotated[float | None, typer.Option(min=0, help="Of the solver, s.")] = None,
 ) -> None:
-    """One decision of the hierarchical paper's MILP, as JSON on stdout.
+    """Compute one decision of the hierarchical paper's MILP, as JSON on stdout.
 
     All J jobs wait, unstarted. Times in s, prices per hour, tardiness weights per s.
 

@@ -29,7 +29,7 @@ def packing(
     memory: Annotated[bool, typer.Option(help="Main memory limits, too.")] = False,
     out: Annotated[Path | None, typer.Option(help="CSV file for the table.")] = None,
 ) -> None:
-    """GPU sharing without departures: GPUs allocated over GPUs asked for (FGD, ATC 2023).
+    """Simulate GPU sharing without departures: GPUs allocated over GPUs asked for (FGD, ATC 2023).
 
     Example: schedlab theory packing --rules best-fit,fgd --seeds 3
     """

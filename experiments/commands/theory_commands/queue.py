@@ -23,7 +23,7 @@ def queue(
         str, typer.Option(metavar="LAW", help="Law of the times between arrivals, of mean 1.")
     ] = "exponential",
 ) -> None:
-    """Mean times of a queue of one-GPU jobs by formula, CSV: a row for each policy that has one.
+    """Compute the mean times of a queue of one-GPU jobs by formula, CSV: a row for each policy that has one.
 
     Example: schedlab theory queue --load 0.8 --servers 4
     """

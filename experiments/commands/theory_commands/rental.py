@@ -17,7 +17,7 @@ def rental(
     budgets: Annotated[str, typer.Option(help="Time-average GPUs, comma-separated: 0.8,1,2,5.")],
     allow_code: AllowCode = False,
 ) -> None:
-    """The optimal fixed widths and mean response times at each budget, as CSV on stdout.
+    """Compute the optimal fixed widths and mean response times at each budget, as CSV on stdout.
 
     Example: schedlab theory rental examples/rental_figure1.toml --budgets 0.8,1,2,5
     """

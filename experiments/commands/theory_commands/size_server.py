@@ -33,7 +33,7 @@ def size_server(
     ] = 0,
     precision: Precision = None,
 ) -> None:
-    """Number of optimization servers for K controllers: by theory and by simulation.
+    """Find the number of optimization servers for K controllers: by theory and by simulation.
 
     Example: schedlab theory size-server --controllers 20 --arrival-rate 2.22e-4 --service exponential:40 --target-delay 60
     """
