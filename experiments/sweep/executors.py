@@ -1,8 +1,7 @@
 """The executors of sweeps: processes of this machine, or a Dask cluster.
 
-Both are a ``concurrent.futures.Executor``. The local one is our own: a worker that is killed costs the one
-task that it had an attempt, and no other task anything. In ``concurrent.futures``, loky and pebble it costs
-all others (docs/decisions/0041-pool-of-our-own.md).
+Both are a ``concurrent.futures.Executor``. On this machine each worker is a pool of its own: if it is killed, the one
+task that it had loses an attempt, and no other task loses anything (docs/decisions/0041-pool-of-our-own.md).
 """
 
 from __future__ import annotations
@@ -16,10 +15,16 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from concurrent.futures import (
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+)
 from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from multiprocessing.connection import wait
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from experiments.sweep.worker import RunTimeout, prepare
 from experiments.threads import ONE_THREAD
@@ -34,9 +39,8 @@ TRIES = 3
 STARTS = 10
 # How long a Dask scheduler may take to answer.
 CONNECT_S = 10
-# How long a worker that closed its pipe gets to end by itself, for its exit code.
-ENDING_S = 1.0
-READY = ("ready", None)
+# How long to wait until the server that forks workers is asked again.
+AGAIN_S = 0.25
 
 T = TypeVar("T")
 
@@ -96,7 +100,7 @@ def open_pool(
 class LocalPool(ThreadPoolExecutor):
     """Worker processes of this machine, replaced when they die, with a time limit per call.
 
-    Each thread of the executor has a process and a pipe of its own, so a worker that is killed at
+    Each thread of the executor has a `ProcessPoolExecutor` of one process, so a worker that is killed at
     any instant, also while its result travels, disturbs no other. A call whose worker dies is made
     again in a new one; after ``TRIES`` deaths its future raises WorkerDied. A call over its limit
     loses its worker and its future raises RunTimeout.
@@ -119,7 +123,6 @@ class LocalPool(ThreadPoolExecutor):
         self._context = _context(self._modules)
         self._own = threading.local()
         self._workers: set[_Worker] = set()
-        # Two threads that ask for the end of one process would read its exit code at the same time.
         self._lock = threading.Lock()
         self._stopped = ""
 
@@ -130,9 +133,8 @@ class LocalPool(ThreadPoolExecutor):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Finish what was submitted, or with ``cancel_futures`` only what is running; then stop."""
         super().shutdown(wait, cancel_futures=cancel_futures)
-        if wait:
-            for worker in list(self._workers):
-                self._dismiss(worker)
+        for worker in list(self._workers) if wait else ():
+            self._dismiss(worker)
 
     def kill(self) -> None:
         """End all workers now; unfinished futures are cancelled or raise BrokenExecutor."""
@@ -148,140 +150,104 @@ class LocalPool(ThreadPoolExecutor):
 
     def _call(self, fn: Callable[..., T], args: Sequence[Any], kwargs: dict[str, Any]) -> T:
         """One call, in a thread of the executor, which waits for its worker."""
+        call, why = pickle.dumps((fn, args, kwargs)), ""
         for _ in range(TRIES):
             worker = self._worker()
-            with contextlib.suppress(OSError):  # Where it has just died, `answer` tells.
-                worker.connection.send((fn, args, kwargs))
             try:
-                message = worker.answer(self._limit_s)
+                found = pickle.loads(worker.pool.submit(_called, call).result(self._limit_s))
             except TimeoutError:
                 self._dismiss(worker)
                 raise RunTimeout(self._limit_s or 0.0) from None
-            if message is not None:
-                kind, value = message
-                if kind == "error":
-                    raise value
-                return cast(T, value)
-            self._dismiss(worker, ENDING_S)
-        why = _ending(worker.process)
+            except BrokenExecutor:
+                why = self._dismiss(worker)
+                continue
+            except Exception as error:  # A result or an exception that cannot be put together here.
+                raise RuntimeError(f"{type(error).__name__}: {error}") from None
+            if isinstance(found, BaseException):
+                raise found
+            return cast(T, found[0])
         raise WorkerDied(f"the run's worker process ended ({why}) {TRIES} times")
 
     def _worker(self) -> _Worker:
         """The worker of this thread, ready for a call; a new one where it died."""
         worker: _Worker | None = getattr(self._own, "worker", None)
-        with self._lock:
-            if worker in self._workers and worker.process.is_alive():
-                return worker
+        if worker in self._workers and not wait([worker.process.sentinel], 0):
+            return worker
         why = ""
         for _ in range(STARTS):
             if worker is not None:
-                self._dismiss(worker, ENDING_S)
+                why, worker = self._dismiss(worker), None
             try:
-                worker = self._own.worker = self._new_worker()
+                worker, begun = self._start()
             except (
                 OSError,
                 EOFError,
             ) as error:  # The server that forks workers has died, or is dying.
-                worker, why = None, str(error)
-                time.sleep(ENDING_S / 4)
+                why = str(error)
+                time.sleep(AGAIN_S)
                 continue
-            message = worker.answer()
-            if message == READY:
-                return worker
-            if message is not None:
-                self._stopped = f"the workers cannot start: {message[1]}"
-        why = _ending(worker.process) if worker is not None else why
+            try:
+                begun.result()
+            except BrokenExecutor:
+                continue
+            except Exception as error:
+                told = f"{type(error).__name__}: {error}"
+                raise BrokenExecutor(f"the workers cannot start: {told}") from None
+            return worker
         raise BrokenExecutor(f"the workers cannot go on: they die while starting ({why})")
 
-    def _new_worker(self) -> _Worker:
+    def _start(self) -> tuple[_Worker, Future[None]]:
+        """A new worker of this thread, and its first call, in which it gets ready."""
         with self._lock:
             if self._stopped:
                 raise BrokenExecutor(self._stopped)
-            worker = _Worker.start(self._context, self._modules)
-            self._workers.add(worker)
-            return worker
+            pool = ProcessPoolExecutor(1, self._context)
+            begun = pool.submit(_begin, self._modules, os.getcwd(), dict(os.environ))
+            (process,) = pool._processes.values()
+            # Else the death of a worker that is sending would not show in the pipe.
+            pool._result_queue._writer.close()  # type: ignore[attr-defined]
+            self._own.worker = _Worker(pool, process)
+            self._workers.add(self._own.worker)
+            return self._own.worker, begun
 
-    def _dismiss(self, worker: _Worker, grace_s: float = 0.0) -> None:
+    def _dismiss(self, worker: _Worker) -> str:
+        """End a worker; returns how it ended."""
         with self._lock:
-            if worker in self._workers:
-                self._workers.remove(worker)
-                worker.process.join(grace_s)
-                worker.process.kill()
-                worker.process.join()
-                worker.connection.close()
+            self._workers.discard(worker)
+        worker.process.kill()
+        worker.pool.shutdown()  # ends the one thread that may read the exit code
+        code = worker.process.exitcode
+        return f"signal {-code}" if code is not None and code < 0 else f"exit {code}"
 
 
-@dataclass(frozen=True, eq=False)
-class _Worker:
+class _Worker(NamedTuple):
+    pool: ProcessPoolExecutor
     process: BaseProcess
-    connection: Connection
-
-    @classmethod
-    def start(cls, context: Any, modules: Sequence[str]) -> _Worker:
-        ours, theirs = multiprocessing.Pipe()
-        process = context.Process(
-            target=_serve,
-            args=(theirs, modules, os.getcwd(), dict(os.environ)),
-            name="schedlab-worker",
-            daemon=True,
-        )
-        process.start()
-        # Ours must be the only other end, or the death of the worker would not show in the pipe.
-        theirs.close()
-        return cls(process, ours)
-
-    def answer(self, limit_s: float | None = None) -> tuple[str, Any] | None:
-        """The next message; None where the worker has died. Raises TimeoutError after the limit."""
-        if not wait([self.connection, self.process.sentinel], limit_s):
-            raise TimeoutError
-        try:
-            return self.connection.recv() if self.connection.poll() else None
-        except (EOFError, OSError):
-            return None
-        except Exception as error:  # A result or an exception that cannot be put together here.
-            return "error", RuntimeError(f"{type(error).__name__}: {error}")
 
 
-def _ending(process: BaseProcess) -> str:
-    code = process.exitcode
-    return f"signal {-code}" if code is not None and code < 0 else f"exit {code}"
+def _called(call: bytes) -> bytes:
+    """The pickled result of a pickled call: a tuple with the value, or the exception."""
+    found: Any
+    try:
+        function, args, kwargs = pickle.loads(call)
+    except Exception as error:
+        return pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
+    try:
+        found = (function(*args, **kwargs),)
+    except BaseException as error:
+        found = error
+    try:
+        return pickle.dumps(found)
+    except (TypeError, AttributeError, ValueError, pickle.PicklingError) as error:
+        return pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
 
 
-def _serve(
-    connection: Connection, modules: Sequence[str], folder: str, environment: dict[str, str]
-) -> None:
-    """The life of a worker: call what comes through the pipe until it closes.
-
-    Parameters
-    ----------
-    folder, environment : those of the process that started the sweep; the server that forks workers
-        may have begun with others.
-    """
+def _begin(modules: Sequence[str], folder: str, environment: dict[str, str]) -> None:
+    """Set up a worker in the folder and environment of the sweep; the server that forks workers may have others."""
     os.chdir(folder)
     os.environ.update(environment)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    try:
-        prepare(modules)
-    except Exception as error:
-        connection.send(("broken", f"{type(error).__name__}: {error}"))
-        return
-    connection.send(READY)
-    while True:
-        try:
-            function, args, kwargs = connection.recv()
-        except EOFError:
-            return
-        except Exception as error:  # The call cannot be put together here.
-            connection.send(("error", RuntimeError(f"{type(error).__name__}: {error}")))
-            continue
-        try:
-            message = ("result", function(*args, **kwargs))
-        except BaseException as error:
-            message = ("error", error)
-        try:
-            connection.send(message)
-        except (TypeError, AttributeError, ValueError, pickle.PicklingError) as error:
-            connection.send(("error", RuntimeError(f"{type(error).__name__}: {error}")))
+    prepare(modules)
 
 
 def _end_with_parent() -> None:
