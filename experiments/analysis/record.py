@@ -137,9 +137,11 @@ def _room(queue: Queue) -> Iterator[str]:
     part = float(queue.room_s().sum()) / waited_s
     line = f"not capacity {_percent(part)} of the waiting passed while as many GPUs as the job asked for were free"
     if part > MOST_ROOM:
-        line += ": capacity is not what limits, and no number of nodes is an answer"
+        line += ": capacity is not what limits, and more nodes would not shorten these waits"
     elif part > MUCH_ROOM:
-        line += ": not only capacity limits, and more nodes are a part of the answer"
+        line += (
+            ": not only capacity limits, and more nodes would shorten only a part of these waits"
+        )
     yield line
 
 
@@ -190,9 +192,9 @@ def _rules(record: Recorded, queue: Queue, asked_s: FloatArray) -> Iterator[str]
         if found := stops(queue, names):
             listed = ", ".join(f"{stop.name} at {stop.most}" for stop in found[:MOST_NAMED])
             more = f", {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
-            does = ("waits", "stops") if len(found) == 1 else ("wait", "stop")
+            does = ("waits", "never has") if len(found) == 1 else ("wait", "never have")
             yield (
-                f"rules      {counted(len(found), what)} {does[0]} with room and {does[1]} at one number of running jobs: "
+                f"rules      {counted(len(found), what)} {does[0]} while enough GPUs are free and {does[1]} more than a certain number of jobs running: "
                 f"{listed}{more}"
             )
     idle = stretches(queue)

@@ -43,5 +43,5 @@ def beside_record(record: Recorded | None, mean_wait_s: float) -> list[str]:
     if waits.count < MOST_KNOWN * len(record) or not waits.mean_s > 0:
         return []
     return [
-        f"simulated waits of this log are {mean_wait_s / waits.mean_s:.2f} of the recorded ones (schedlab validate says more)"
+        f"simulated waits of this log are {mean_wait_s / waits.mean_s:.2f} times the recorded ones (schedlab validate says more)"
     ]

@@ -33,6 +33,8 @@ FEWEST = 1_000
 LEAST_COVERAGE = 0.85
 LEAST_QUEUE = 0.01
 """Part of the jobs that wait; where fewer do, a log has no queue."""
+OPTIONS = {"--time": "a time limit", "--user": "a user", "--partition": "a partition"}
+"""What the jobs have where a request may have these options."""
 
 Told = Callable[[int, int], None]
 
@@ -206,7 +208,7 @@ def lines(found: StartAnswer) -> list[str]:
         f"start      median: {_after(found.median_s)}; with {_percent(NOMINAL)} between {_after(found.low_s)} and {_after(found.high_s)}",
         f"reason     {found.reason}",
         f"measured   such intervals held for {_percent(best.coverage)} of the last {len(best.jobs):,} jobs that had started{long}{worst}",
-        f"rule       {ours}: loss {best.loss:.3f} (the less, the better), mean width {span(best.width_s)}; {theirs}: held for {_percent(rest.coverage)}, loss {rest.loss:.3f}, {span(rest.width_s)}",
+        f"rule       {ours}: loss {best.loss:.3f} (lower is better), mean width {span(best.width_s)}; {theirs}: held for {_percent(rest.coverage)}, loss {rest.loss:.3f}, {span(rest.width_s)}",
         *_unsaid(found),
         "note       a change of the site's rules or machines is not foreseen",
     ]  # fmt: skip
@@ -216,7 +218,10 @@ def _unsaid(found: StartAnswer) -> list[str]:
     """A note on what the jobs have that the coverage was measured on, and the request does not say."""
     unsaid = [name for name, is_there in found.unsaid.items() if is_there]
     return (
-        [f"note       not said: {' and '.join(unsaid)}; the coverage is that of jobs that said it"]
+        [
+            f"note       not given: {' and '.join(unsaid)}; the coverage is that of jobs with "
+            f"{' and '.join(OPTIONS[name] for name in unsaid)}"
+        ]
         if unsaid
         else []
     )

@@ -63,8 +63,8 @@ def verdict(found: Agreement, held: HeldOut | None) -> Verdict:
         part = f"{found.recorded_room:.0%}".replace("%", " %")
         return Verdict(
             "refused",
-            f"{said} Capacity is not what limits: {part} of the recorded waiting passed with room, so no number of nodes "
-            "is an answer. Compare policies by their differences only.",
+            f"{said} Capacity is not what limits: {part} of the recorded waiting passed while enough GPUs were free, so "
+            "more nodes would not shorten these waits. Compare policies by their differences only.",
             factor=factor_of(found.ratio),
         )
     differences = "" if is_near(ratio) else " Compare policies by their differences only."

@@ -100,10 +100,10 @@ def suggested(
 
 
 def _stop(what: str, limits: Mapping[str, float]) -> str:
-    """Users or partitions, or one of them, that stop at a number, a part of a sentence."""
+    """Users or partitions, or one of them, that never have more than a number, a part of a sentence."""
     if len(limits) == 1:
-        return f"a {what} waits with room and stops at a number"
-    return f"{what}s wait with room and stop at a number"
+        return f"a {what} waits while enough GPUs are free and never has more than a number"
+    return f"{what}s wait while enough GPUs are free and never have more than a number"
 
 
 def _limit(by: str, key: str, limits: Mapping[str, float], words: str) -> Rule:

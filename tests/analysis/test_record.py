@@ -231,8 +231,8 @@ def test_waits_use_and_room_in_words():
 
 @pytest.mark.parametrize(
     ("free_h", "said"),
-    [(9, ": capacity is not what limits, and no number of nodes is an answer"),
-     (5, ": not only capacity limits, and more nodes are a part of the answer"),
+    [(9, ": capacity is not what limits, and more nodes would not shorten these waits"),
+     (5, ": not only capacity limits, and more nodes would shorten only a part of these waits"),
      (2, " free")],
 )  # fmt: skip
 def test_what_room_says_of_capacity(free_h, said):
@@ -298,7 +298,7 @@ def test_rules_in_words():
     )
     lines = told(record(limited(4), user=("ann",) * 40), (25, 4))
     assert (
-        "rules      1 user waits with room and stops at one number of running jobs: ann at 4"
+        "rules      1 user waits while enough GPUs are free and never has more than a certain number of jobs running: ann at 4"
         in lines
     )
     assert (

@@ -13,7 +13,9 @@ a,0,0,100,1
 b,0,200,100,1
 c,10,420,100,1
 """
-LINE = "simulated waits of this log are {:.2f} of the recorded ones (schedlab validate says more)"
+LINE = (
+    "simulated waits of this log are {:.2f} times the recorded ones (schedlab validate says more)"
+)
 
 
 def record(*waits: float) -> Recorded:

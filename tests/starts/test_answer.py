@@ -115,8 +115,8 @@ def test_all_lines():
     [
         ({}, None),
         ({"--user": False, "--time": False}, None),
-        ({"--user": True, "--time": False}, "note       not said: --user; the coverage is that of jobs that said it"),
-        ({"--user": True, "--time": True}, "note       not said: --user and --time; the coverage is that of jobs that said it"),
+        ({"--user": True, "--time": False}, "note       not given: --user; the coverage is that of jobs with a user"),
+        ({"--user": True, "--time": True}, "note       not given: --user and --time; the coverage is that of jobs with a user and a time limit"),
     ],
 )  # fmt: skip
 def test_what_the_request_does_not_say(unsaid, told):

@@ -63,10 +63,10 @@ CASES = [
     (found(), replace(held(NAN), recorded_s=NAN),
      Verdict("refused", "Waits are too short by half." + ONLY + " No start of the second half is recorded, so nothing that was fitted "
              "on the first half can be judged, and no size is recommended.")),
-    # room: no number of nodes is an answer
+    # room: more nodes would not help
     (found(0.03, room=0.995, ends=(0.02, 0.04)), held(),
      Verdict("refused", "Waits are too short by 97 %. Capacity is not what limits: 100 % of the recorded waiting passed "
-             "with room, so no number of nodes is an answer." + ONLY, factor=50.0)),
+             "while enough GPUs were free, so more nodes would not shorten these waits." + ONLY, factor=50.0)),
     # nothing was fitted
     (found(1.0, rank=0.9, ends=(0.9, 1.1)), None,
      Verdict("recommended", "The mean wait agrees: it is 1.00 of the recorded one.", factor=1 / 0.9)),
