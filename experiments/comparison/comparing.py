@@ -301,8 +301,7 @@ def _until_precise(
             if done < 2:
                 continue
             wanted = max(replications_needed(of, plan.precision) for of in values if len(of) > 1)
-            if done < wanted and done < most:
-                orders += _seeds(cell, entrants, range(done, min(wanted, most)), plan)
+            orders += _seeds(cell, entrants, range(done, min(wanted, most)), plan)
         if not orders:
             return
         made += zip(orders, runs.all_of(orders), strict=True)

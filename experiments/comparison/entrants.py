@@ -99,8 +99,6 @@ def field_of(scenario: Scenario, policies: Sequence[str | PolicyLike]) -> Field:
     notes = [f"added to the jobs of all policies: {', '.join(added)} ([adapt])"] if added else []
     if with_all:
         parsed = {name: (name, {}) for name in found} | parsed
-        if scenario.policy_options and scenario.policy not in asked:
-            parsed[scenario.policy] = (scenario.policy, scenario.policy_options)
     entrants, excluded = [], []
     for label in dict.fromkeys([*asked, *parsed]):
         if label not in parsed:

@@ -248,8 +248,8 @@ def test_who_failed_in_a_run_has_no_rank():
     ]  # fmt: skip
 
 
-def ranks_on(values: dict, of_file: bool = False) -> dict:
-    return {r["policy"]: (r["rank"], r["lower"], r["upper"]) for r in ranked(pd.DataFrame(values), of_file)}  # fmt: skip
+def ranks_on(values: dict, *of_file: bool) -> dict:
+    return {r["policy"]: (r["rank"], r["lower"], r["upper"]) for r in ranked(pd.DataFrame(values), *of_file)}  # fmt: skip
 
 
 def test_the_interval_of_a_rank_is_of_ranks_that_there_were():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from experiments.comparison.recorded import beside_record
-from experiments.comparison.size import on_fewest
 from simulator.model.recorded import Recorded
 from tests.command import done
 
@@ -72,20 +71,6 @@ def test_size_without_todays_nodes_takes_the_fewest_that_the_log_used(target, to
     note = "jobs of this log held 2 GPUs at once, and each of them fitted, so its cluster has 2 nodes or more"
     after = ". --nodes says how many it has. With 2 nodes, simulated waits of this log are"
     assert f"{note}{told}{after}" in ran.stderr
-
-
-@pytest.mark.parametrize(
-    ("nodes", "best", "beside", "told"),
-    [
-        (27, 20, ["waits are long"], "27 nodes or more, and the answer has fewer (20). --nodes says how many it has. With 27 nodes, waits are long"),
-        (27, 27, ["waits are long"], "27 nodes or more. --nodes says how many it has. With 27 nodes, waits are long"),
-        (1, None, [], "1 node or more. --nodes says how many it has"),
-    ],
-)  # fmt: skip
-def test_the_fewest_nodes_of_a_log_in_words(nodes, best, beside, told):
-    begin = "jobs of this log held 216 GPUs at once, and each of them fitted, so its cluster has "
-    assert on_fewest(216.0, nodes, best, beside) == begin + told
-    assert on_fewest(1.0, 1, None, []).startswith("jobs of this log held 1 GPU at once, and")
 
 
 def test_size_of_a_log_whose_job_needs_the_memory_of_several_nodes(tmp_path):

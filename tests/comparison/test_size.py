@@ -1,6 +1,7 @@
 """`schedlab size`: the search, what it tries, and the answer in words, by hand."""
 
 import math
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -14,13 +15,17 @@ from experiments.comparison.size import (
     Target,
     _bounds,
     _not_monotone,
+    _Search,
     best_size,
     border,
+    on_fewest,
     policies_that_meet,
     write_size,
 )
+from experiments.scenario import steps
 from experiments.scenario.options import format_of, scenario_of
 from simulator.arguments import MOST_GPUS, MOST_NODES
+from simulator.errors import InputError
 from tests.comparison.made import compared, drawn, runs_of
 from tests.errors import input_error
 
@@ -69,6 +74,10 @@ def test_targets(text, metric, is_upper, bound):
 )
 def test_the_bound_itself_meets_the_target(is_upper, values, share):
     assert Target("", WAIT, is_upper, 5400.0).share(values) == share
+
+
+def test_a_bound_times_a_factor():
+    assert HOUR.times(1.5) == Target("mean_total_wait < 1h", WAIT, True, 5400.0)
 
 
 @pytest.mark.parametrize(
@@ -413,6 +422,78 @@ def test_a_larger_size_may_be_worse(means, meets, vary, note):
         {vary: [1, 2, 4][: len(means)], "mean": means, "meets": [*map(bool, meets)]}
     )
     assert _not_monotone(table, vary) == ([] if note is None else [note])
+
+
+@pytest.mark.parametrize(
+    ("nodes", "best", "beside", "told"),
+    [
+        (27, 20, ["waits are long"], "27 nodes or more, and the answer has fewer (20). --nodes says how many it has. With 27 nodes, waits are long"),
+        (27, 27, ["waits are long"], "27 nodes or more. --nodes says how many it has. With 27 nodes, waits are long"),
+        (1, None, [], "1 node or more. --nodes says how many it has"),
+    ],
+)  # fmt: skip
+def test_the_fewest_nodes_of_a_log_in_words(nodes, best, beside, told):
+    begin = "jobs of this log held 216 GPUs at once, and each of them fitted, so its cluster has "
+    assert on_fewest(216.0, nodes, best, beside) == begin + told
+    assert on_fewest(1.0, 1, None, []).startswith("jobs of this log held 1 GPU at once, and")
+
+
+@pytest.mark.parametrize(
+    ("today", "few", "of_each", "nodes", "told"),
+    [
+        # The jobs of the log held 9 GPUs at once: on nodes of 4 that are 3, of 3 as well.
+        (None, 1, 4, 3, "3 nodes or more, and the answer has fewer (2). --nodes says how many it has. With 3 nodes, long"),
+        (None, 1, 3, 3, "3 nodes or more, and the answer has fewer (2). --nodes says how many it has. With 3 nodes, long"),
+        (None, 1, None, 9, "9 nodes or more, and the answer has fewer (2). --nodes says how many it has. With 9 nodes, long"),
+        (None, 5, 4, 5, "5 nodes or more, and the answer has fewer (2). --nodes says how many it has. With 5 nodes, long"),
+        (7, 5, 4, 7, "long"), (1, 5, 4, 1, "long"),
+    ],
+)  # fmt: skip
+def test_waits_beside_those_of_the_log(monkeypatch, today, few, of_each, nodes, told):
+    """On today's nodes, or on the fewest that the log's jobs need; one run under the metric of the target."""
+    record = SimpleNamespace(has_starts=True, most_at_once=lambda: (9.0, 100.0))
+    monkeypatch.setattr(
+        steps, "read", lambda made: SimpleNamespace(workload=SimpleNamespace(record=record))
+    )
+    asked = []
+    monkeypatch.setattr(
+        module, "on_same_draws", lambda *given: asked.append(given) or SimpleNamespace(runs="runs")
+    )
+    monkeypatch.setattr(
+        module, "said_of_record", lambda *given: asked.append(given) or ["long", "and more"]
+    )
+
+    def at(number):
+        each = {} if of_each is None else {"gpus_per_node": of_each}
+        return SimpleNamespace(number=number, cluster=SimpleNamespace(**each))
+
+    search = _Search(at, HOUR, 0.95, "nodes", "made")
+    lines = search.beside_record(today, 2, few)
+    begin = "jobs of this log held 9 GPUs at once, and each of them fitted, so its cluster has "
+    assert lines == ([begin + told] if today is None else ["long", "and more"])
+    (given, plan, runs, base), (scenario, found, name) = asked
+    assert (list(given), base, name, runs, found) == (
+        [base], VARIED["nodes"].text(nodes), base, "made", "runs",
+    )  # fmt: skip
+    assert given[base] is scenario
+    assert scenario.number == nodes
+    assert (plan.metrics, plan.draws, plan.option) == ((WAIT,), 1, "--target")
+
+    # Jobs that do not fit these nodes: the line is left out; where nobody says how many there are, the rest of it stands.
+    def refused(*given):
+        raise InputError("does not fit")
+
+    monkeypatch.setattr(module, "on_same_draws", refused)
+    lines = search.beside_record(today, 2, few)
+    assert lines == ([(begin + told).partition(" With")[0].rstrip(".")] if today is None else [])
+
+
+@pytest.mark.parametrize("record", [None, SimpleNamespace(has_starts=False)])
+def test_a_log_without_recorded_starts_has_no_such_line(monkeypatch, record):
+    monkeypatch.setattr(
+        steps, "read", lambda made: SimpleNamespace(workload=SimpleNamespace(record=record))
+    )
+    assert _Search(lambda number: None, HOUR, 0.95, "nodes", None).beside_record(7, 2, 1) == []
 
 
 # -- with runs ----------------------------------------------------------------------------------

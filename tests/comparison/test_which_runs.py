@@ -20,6 +20,7 @@ from experiments.comparison.comparing import (
     _metrics,
     _needed,
     _notes,
+    compare,
     compare_scenario,
     of_runs,
     on_same_draws,
@@ -356,6 +357,14 @@ def test_notes_of_one_run():
     assert noted([random, file], runs_in(random, {}) + runs_in(file, {}), draws=1) == [FILE]
 
 
+@pytest.mark.parametrize(("marks", "is_told"), [((None, 1.0), True), ((0.0, 0.0), False)])
+def test_who_asked_for_jobs_to_come_is_told(marks, is_told):
+    own = cell("a")
+    made = [one for m in marks for one in runs_in(own, {} if m is None else {"informed": m})]
+    told = "[informed]: the policy asked for jobs that had not been submitted yet (view.all_jobs)"
+    assert noted([own], made) == ([told] if is_told else [])
+
+
 def test_a_cap_is_told():
     own = cell("a")
 
@@ -493,6 +502,77 @@ def test_a_comparison_of_runs(built):
     assert found.policies == ("a", "b")
     assert found.table["minus"].tolist() == ["", "", "b"] * 2
     assert _compared("x", cells, Plan(), Made()).base == ""
+
+
+@pytest.mark.parametrize(
+    ("policies", "first"), [(("all", "b"), "b"), (("a", "b"), "a"), ((), "a"), (("gone", "b"), "a")]
+)
+def test_one_log_on_one_cluster_has_lines_of_its_record(built, monkeypatch, policies, first):
+    """On its waits under the base, or the first policy that can run; and on premises of all scenarios, each once."""
+    asked = []
+    monkeypatch.setattr(
+        comparing,
+        "said_of_record",
+        lambda own, runs, name: asked.append((own.seed, name)) or ["record"],
+    )
+    monkeypatch.setattr(
+        comparing,
+        "premises",
+        lambda all_of, runs: asked.append([own.seed for own in all_of]) or ["premise"],
+    )
+    field = Field((Entrant("a", GIVEN, worded(5)), Entrant("b", GIVEN, worded(6))), (), ())
+    one = [Cell({}, worded(), field, False, 0)]
+    found = _compared("jobs.csv", one, Plan(policies=policies, draws=1), Made())
+    assert asked == [({"a": 5, "b": 6}[first], first), [5, 6]]
+    assert found.notes[-2:] == ("record", "premise")
+    two = [Cell({"nodes": n}, worded(), field, False, 0) for n in (4, 8)]
+    assert _compared("jobs.csv", two, Plan(draws=1), Made()).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "metrics", "option", "limit_s"),
+    [
+        ({"metrics": [JCT], "columns": ["makespan_s"]}, [JCT], "--metric", None),
+        ({"columns": ["makespan_s"]}, ["makespan_s"], "--columns", None),
+        ({}, (), "--columns", None),
+        # All policies, with a database, have a limit of time each.
+        ({"store": "kept"}, (), "--columns", 60.0),
+        ({"store": "kept", "time_limit_s": 5.0}, (), "--columns", 5.0),
+        ({"store": "kept", "policies": ["a"]}, (), "--columns", None),
+        ({"store": "kept", "over": ["policy=p,q"]}, (), "--columns", None),
+        ({"over": ["policy=p,q"], "policies": ["a"]}, (), "--columns", None),
+        ({"store": "kept", "policies": ["a", "all"]}, (), "--columns", 60.0),
+        ({"time_limit_s": 5.0}, (), "--columns", 5.0),
+    ],
+)  # fmt: skip
+def test_what_is_asked_for_becomes_a_plan(monkeypatch, given, metrics, option, limit_s):
+    seen = []
+    monkeypatch.setattr(comparing, "ComparedRuns", lambda *parts, **more: (parts, more))
+    monkeypatch.setattr(comparing, "_compared", lambda *parts: seen.append(parts) or "found")
+    monkeypatch.setattr(
+        comparing, "cells_of", lambda *parts: seen.append(parts) or iter(["cell 1", "cell 2"])
+    )
+    more = {
+        "draws": 3,
+        "precision": 0.1,
+        "block_jobs": 9,
+        "seed": 4,
+        "settings": ["x=1"],
+        "kind": "csv",
+        "workers": 2,
+    }
+    named = given.get("over", [])
+    given = given | {"over": ["cluster.num_nodes=4,8", *named]}
+    source = ["a.csv", "b.csv"]
+    assert compare(source, progress=True, **more, **given) == "found"
+    (read, plan, swept, settings, kind), (name, cells, same, runs) = seen
+    assert (read, swept, settings, kind) == (source, given["over"][:1], ["x=1"], "csv")
+    assert (name, cells, same) == ("a.csv, b.csv", ["cell 1", "cell 2"], plan)
+    assert runs[0] == ("a.csv, b.csv", given.get("store"), True)
+    assert runs[1] == {"workers": 2, **({} if limit_s is None else {"time_limit_s": limit_s})}
+    assert [*plan.policies] == [*given.get("policies", ()), *("pq" if named else ())]
+    assert (plan.metrics, plan.option, plan.columns) == (metrics, option, given.get("columns", ()))
+    assert (plan.draws, plan.precision, plan.block_jobs, plan.seed) == (3, 0.1, 9, 4)
 
 
 def test_nobody_can_run(built):
