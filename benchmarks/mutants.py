@@ -39,6 +39,7 @@ import pytest
 COMPARISON = ("answer", "estimating", "metrics", "whatif", "size", "plan", "entrants", "comparing")
 IMPORTING = ("imported", "kueue", "slurm")
 BACKFILLING = ("backfilling", "conservative_backfilling", "running", "skyline")
+FREE = ("core/test_free_capacity", "core/test_serving", "policies/test_where_jobs_lie")
 STATISTICS = ("streams", "estimates", "replications", "long_run", "bootstrap")
 
 BY_HAND = (
@@ -97,7 +98,7 @@ PACKAGES: dict[str, tuple[list[str], list[str]]] = {
     ),
     "free-capacity": (
         ["policies/queues/free_capacity.py", "policies/queues/free_gpus.py"],
-        ["tests/core/test_indexes.py", "tests/policies/test_where_jobs_lie.py"],
+        [f"tests/{name}.py" for name in FREE],
     ),
     "mechanisms": (
         ["policies/synergy/mechanisms.py", "policies/synergy/eviction.py"],

@@ -74,6 +74,8 @@ def test_gpus_of_a_node_that_it_did_not_know_are_free_once_they_are_given_back()
     assert found == [[], [(0, 4), (1, 2)], 2.0]
 
 
+TWELVE = Cluster((NodeType("a", "K80", 4),), 3, (0, 0, 0))
+TWO = Cluster((NodeType("a", "K80", 4, cpus=4),), 2, (0, 0))
 SMALL, LARGE = 0, 1
 VMS = Cluster((NodeType("small", "K80", 2, cpus=4), NodeType("large", "V100", 4, cpus=8)), 3)
 
@@ -143,3 +145,29 @@ def test_a_share_goes_to_no_node_of_another_type():
 
     found = at_1_s(fixed([0, 1], [9, 9], [2, 1]), cluster, look, Placement(0, 0, 2))
     assert [where(shares) for shares in found] == [[], [(2, 1)], [(3, 1)]]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "expected"), [([1, 2], [(2, 1)]), ([0], []), ([1], [(1, 1)]), ([], []), (None, [(0, 1)])]
+)  # fmt: skip
+def test_a_job_is_placed_on_these_nodes_alone(nodes, expected):
+    """Free are 1, 4 and 3 GPUs; the job of one lies on the fullest of the nodes that are given. Node 0 is down to none."""
+
+    def look(view: View) -> list[Any]:
+        free = FreeCapacity(view)
+        if nodes == [0]:
+            free.add([Placement(0, 0, 1)])
+        return where(free.place(2, nodes=nodes))
+
+    jobs = fixed([0, 0, 1], [9, 9, 9], [3, 1, 1])
+    held = Placement(0, 0, 3), Placement(1, 2, 1)
+    assert at_1_s(jobs, TWELVE, look, *held) == expected
+
+
+@pytest.mark.parametrize(("cpus", "node"), [(0.0, 0), (0.5, 0), (0.6, 1), (1.0, 1), (4.0, 1)])
+def test_less_than_a_cpu_a_gpu_is_counted(cpus, node):
+    """Node 0 has half of a CPU left, node 1 all 4; both have the GPUs."""
+    jobs = fixed([0, 1], [9, 9], num_cpus=[3.5, cpus])
+    held = Placement(0, 0, 1, cpus=3.5)
+    found = at_1_s(jobs, TWO, lambda view: where(FreeCapacity(view).place(1)), held)
+    assert found == [(node, 1)]

@@ -165,3 +165,17 @@ def test_equal_parts_lie_on_the_fullest_nodes_and_nowhere_where_they_are_too_few
     assert [free.place(gpus, None, nodes) for gpus, nodes in ((4, 2), (6, 3), (8, 4), (6, 2))] == [
         ((1, 2), (2, 2)), ((0, 2), (1, 2), (2, 2)), (), ((0, 3), (2, 3)),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("free", "most", "gpus", "first", "last"),
+    [
+        # Of all, a job may have two GPUs, or less than three: node 1 stands between nodes 0 and 2.
+        ({0: 4, 1: 2, 2: 4}, lambda node: 2, 6, [(0, 2), (1, 2), (2, 2)], [(2, 2), (1, 2), (0, 2)]),
+        ({0: 2.5, 1: 2, 2: 2.5}, None, 6, [(0, 2), (1, 2), (2, 2)], [(2, 2), (1, 2), (0, 2)]),
+        ({0: 4, 1: 2, 2: 4}, lambda node: 2.9, 5, [(0, 2), (1, 2), (2, 1)], [(2, 2), (1, 2), (0, 1)]),
+    ],
+)  # fmt: skip
+def test_nodes_with_as_much_for_a_job_stand_in_order(free, most, gpus, first, last):
+    assert [*FreeGpus(free).place(gpus, most)] == first
+    assert [*FreeGpus(free, last_first=True).place(gpus, most)] == last
