@@ -214,7 +214,7 @@ def test_the_commands_of_a_page_run_in_order(page, tmp_path):
     (folder / "results").mkdir()
     (folder / "results" / "paper").symlink_to(ROOT / "results" / "paper")
     for name, text in re.findall(
-        r"`([\w.]+\.toml)` is \w+ lines.*?```toml\n(.*?)```", page.read_text("utf-8"), re.S
+        r"`([\w.]+\.toml)` has \w+ lines.*?```toml\n(.*?)```", page.read_text("utf-8"), re.S
     ):
         (folder / name).write_text(text)
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
