@@ -26,19 +26,20 @@ BEGIN = """\
 `schedlab run FILE` and `schedlab show trace FILE` recognise the format and print it. In a scenario it is
 `workload.kind`. The columns are those of the readers.
 
-- A table with titles may be CSV with commas, semicolons, tabs or bars (between semicolons, 1,5 is 1.5), Parquet, JSON lines, or a list of
+- A table with titles may be CSV with commas, semicolons, tabs or bars (with semicolons, 1,5 means 1.5), Parquet, JSON lines, or a list of
   flat JSON objects. The content shows which.
 - Titles are compared without case and punctuation. Further columns are ignored. `[workload.columns]` names titles that are not
-  found by themselves: `submit = "Submit Time"`; `user = ""` says that there is no such column.
-- A file may be compressed (.gz, .bz2, .xz); it holds at most 2 GiB, and at most 100 times its size where that is more than 64 MiB.
-- In all formats, a row without a time of submission, a GPU or a duration, or with a duration of 0, is left out and counted by reason. A
-  second row of one name is a job of its own, `NAME.again1`. Empty, `None`, `Unknown`, `NaN` and the like are not known.
-- A row that cannot be read is refused: the first ten are told. `workload.skip = true` leaves such rows out, with a count by reason.
-- A job that does not fit on the machines is refused; `workload.oversized = "leave-out"` or `"clip"`.
-- `workload.from`, `until`, `vc` (or `partition`), `user` and `max_jobs` take some of the jobs.
-- A log tells what ran: its times start with the first job that is kept. In `csv` this is so where they are dates.
+  recognised: `submit = "Submit Time"`; `user = ""` says that there is no such column.
+- A file may be compressed (.gz, .bz2, .xz); uncompressed it has at most 2 GiB and, beyond 64 MiB, at most 100 times its compressed size.
+- In all formats, a row without a time of submission, a GPU or a duration, or with a duration of 0, is left out and counted by reason. If a
+  name occurs twice, the second row is a separate job, `NAME.again1`. Empty fields, `None`, `Unknown`, `NaN` and the like count as unknown.
+- A file with rows that cannot be read is refused, and the first ten of these rows are listed. `workload.skip = true` leaves such rows out, with a count by reason.
+- A job that does not fit on the machines is refused. With `workload.oversized = "leave-out"` it is left out, and with `"clip"` it asks
+  for no more than the machines have.
+- `workload.from`, `until`, `vc` (or `partition`), `user` and `max_jobs` select jobs.
+- The times of a log are counted from the first job that is kept; in `csv` only if they are dates.
 - `instance` is a folder of the authors' instances: jobs, execution times and nodes ([scenarios](scenarios.md)).
-- Policies that share GPUs give parts of them; others give whole ones. As kind `openb`, pods of Alibaba keep their parts, too ([shared GPUs](clusters.md#shared-gpus)).
+- Policies that share GPUs give parts of them; others give whole ones. With the kind `openb`, pods of Alibaba keep their parts, too ([shared GPUs](clusters.md#shared-gpus)).
 """
 
 TABLES_BEGIN = """\
@@ -84,7 +85,7 @@ def _format(name: str, table: type[Trace]) -> Iterator[str]:
 
 def _table(schema: Schema[object]) -> Iterator[str]:
     yield f"### {schema.name}.csv\n"
-    when = f" It is there where {schema.when}." if schema.when else ""
+    when = f" This table exists if {schema.when}." if schema.when else ""
     yield f"One row is {schema.rows}.{when}\n"
     added = COLUMNS if schema.name == "jobs" else ()
     yield "| column | unit | type | meaning |"
@@ -96,7 +97,7 @@ def _table(schema: Schema[object]) -> Iterator[str]:
 def _rows(columns: Iterable[Column]) -> Iterator[str]:
     for c in columns:
         name = c.name if c.name.startswith("*") else f"`{c.name}`"
-        when = f". Only where {c.when}" if c.when else ""
+        when = f". Only if {c.when}" if c.when else ""
         kind = "any" if c.name == "*NAME*" else c.type
         yield f"| {name} | {c.unit} | {kind} | {c.meaning}{when} |"
 

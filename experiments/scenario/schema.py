@@ -78,7 +78,7 @@ class Scenario(FeatureTables):
     cluster: Annotated[Machines, Field(discriminator="kind")] | None = None
     """the machines: one of the kinds below; left out: what the workload brings"""
     adapt: Rules | None = None
-    """what jobs or machines lack for the policy"""
+    """properties that the policy needs and the jobs or machines lack"""
     policy: str = Field(examples=["milp"])
     """name of a policy, or FILE.py:NAME (with --allow-code)"""
     policy_options: Annotated[
@@ -100,7 +100,7 @@ class Scenario(FeatureTables):
     window: Annotated[list[int], Field(min_length=2, max_length=2)] | None = Field(
         default=None, examples=[[100, 900]]
     )
-    """jobs over which waits and completion times are averaged: the first, and the first after them"""
+    """waits and completion times are averaged over the jobs from the first number up to the second, without that one"""
     tables: list[Literal["jobs", "decisions", "schedule"]] = Field(default=["jobs", "decisions"])
     """tables that a sweep keeps of each run"""
     decision_facts: bool = False

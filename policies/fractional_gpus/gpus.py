@@ -153,7 +153,7 @@ class OnGpus:
     paper="after Hu et al. (Lucid), ASPLOS 2023",
 )
 class Complementary(OnGpus):
-    """Two jobs share a GPU where they hardly disturb each other (Lucid-like).
+    """Two jobs share a GPU if they hardly slow each other down (Lucid-like).
 
     Of the GPUs with one job, the one where both together are fastest; each must keep the speed
     ``least_speed``, and the GPU's memory must suffice. In the spirit of Lucid (Hu et al., ASPLOS 2023),

@@ -26,7 +26,7 @@ from simulator.model.tolerances import INSTANT_S
 
 @register("afs", requires=ELASTIC, paper="Hwang et al., NSDI 2021")
 class Afs:
-    """GPUs by the speed that one more gives the shorter and the longer of two jobs (AFS)."""
+    """The next GPU goes to the shorter of two jobs, unless the longer one gains relatively more speed (AFS)."""
 
     def decide(self, view: View) -> Decision:
         """Divide the GPUs anew; a job whose number of GPUs stays keeps its nodes."""

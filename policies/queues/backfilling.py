@@ -243,7 +243,7 @@ class Reservation:
     places=True,
 )
 class EasyBackfill(Backfilling):
-    """EASY backfilling: jobs pass the first that does not fit where they do not delay it."""
+    """EASY backfilling: jobs pass the first job that does not fit if they do not delay it."""
 
     name = "easy-backfill"
 

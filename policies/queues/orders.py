@@ -128,7 +128,7 @@ def processor_sharing() -> Sharing:
 
 @register("las", requires=("servers", "time-shared"), queue="least-attained")
 def las() -> Sharing:
-    """Least attained service (foreground-background): who has had least service so far shares."""
+    """Least attained service (foreground-background): the jobs with the least service so far share the GPUs."""
     return Sharing("las", least_attained=True)
 
 

@@ -17,15 +17,15 @@ from policies.registry.requirements import REQUIREMENTS
 BEGIN = """\
 # Policies
 
-This page lists all policies. `make pages` makes it from their code. `schedlab policies NAME` prints the same of one policy, and `schedlab policies --for FILE` says which of
+This page lists all policies. `make pages` makes it from their code. `schedlab policies NAME` prints the same about one policy, and `schedlab policies --for FILE` says which of
 them run on a scenario.
 
-- Options stand behind the name, `--policy milp:mip_gap=0.01`, or in `[policy_options]` of the scenario.
-- A name with `+` before it is a mechanism of Synergy, behind an ordering: `srtf+tune`. The orderings are fifo, srtf, las,
+- Write options after the name, `--policy milp:mip_gap=0.01`, or into `[policy_options]` of the scenario.
+- A name that begins with `+` is a mechanism of Synergy. Append it to an ordering: `srtf+tune`. The orderings are fifo, srtf, las,
   ftf, drf, tetris, gittins and history.
-- A name with `@` before it is a wrapper, behind the name of any policy: `greedy@tune`. Its options begin with its name:
+- A name that begins with `@` is a wrapper. Append it to the name of any policy: `greedy@tune`. Its options begin with its name:
   `srtf+tune@hysteresis:hysteresis.threshold=0.5`.
-- Without a paper, a policy is an order of the textbooks, or our own.
+- Policies without a paper are rules of textbooks, or our own.
 """
 
 HEAD = {

@@ -398,7 +398,7 @@ class MinCost(SharePolicy):
 @register("allox", requires=NEEDS, paper="Le et al., EuroSys 2020")
 @dataclass(eq=False)
 class AlloX(SharePolicy):
-    """A matching of jobs to GPUs and places in their queues (AlloX); a job that runs goes on to its end.
+    """A matching of jobs to GPUs and places in their queues (AlloX); running jobs are not preempted.
 
     Attributes
     ----------
@@ -478,7 +478,7 @@ class FinishTimeFairness(MaxMinPolicy):
 )
 @dataclass(eq=False)
 class HierarchicalFairness(SharePolicy):
-    """Tenants get throughput by weight, their jobs in turn by a rule within (Gavel), in rounds.
+    """Throughput by weight for each tenant, and by a second rule for its jobs (Gavel), in rounds.
 
     Attributes
     ----------

@@ -69,7 +69,7 @@ def _weight(view: View, jobs: IntArray, largest: float) -> FloatArray:
 
 @register("linear-score", requires=("servers", "fixed-demand"), places=True)
 class LinearScore:
-    """Waiting jobs ranked by a weighted sum of features, as learning agents find it; no preemption.
+    """Waiting jobs ranked by a weighted sum of features, such as a learning agent finds; no preemption.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ class AcmeLikeJobs(WorkloadTable):
     like: Literal["kalos", "seren"] = "kalos"
     """the cluster: in Kalos a job has 26.8 GPUs on average, in Seren 5.7"""
     jobs_per_hour: Positive = Field(examples=[20])
-    """Poisson arrivals"""
+    """rate of the Poisson arrivals"""
 
     def make(self, setting: Setting) -> Workload:
         """The jobs; streams ``gpus``, ``durations`` and ``arrivals``."""

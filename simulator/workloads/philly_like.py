@@ -27,7 +27,7 @@ class PhillyLikeJobs(Modelled):
     num_jobs: JobCount = 1000
     """number of jobs"""
     jobs_per_hour: Positive = Field(examples=[20])
-    """Poisson arrivals"""
+    """rate of the Poisson arrivals"""
     split: Split = Field(default=[20.0, 70.0, 10.0])
     """shares of image, language and speech models"""
 

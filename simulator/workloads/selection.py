@@ -49,7 +49,7 @@ class Selected(_From):
     skip: bool = False
     """whether rows that cannot be read are left out, with a count by reason"""
     oversized: Literal["refuse", "leave-out", "clip"] = "refuse"
-    """jobs that do not fit on the machines: refused, left out, or with no more than these have"""
+    """jobs that do not fit on the machines: refused, left out, or clipped to what the machines have"""
     until: Instant = Field(default=None, examples=["2026-02-01 12:00", 86_400])
     """only the jobs submitted before: a date and time, or seconds after the first job"""
     vc: Names = Field(default=None, examples=["gpu", ["gpu", "debug"]])
@@ -59,7 +59,7 @@ class Selected(_From):
     user: Names = Field(default=None, examples=["ann"])
     """only the jobs of this user, or of these"""
     max_jobs: PositiveInt | None = Field(default=None, examples=[1000])
-    """the first so many jobs only, of those that the other keys leave"""
+    """only so many jobs: the first of those that the other keys keep"""
 
     def selected(self, jobs: Workload, origin_s: float = math.nan) -> Workload:
         """The jobs that are asked for.

@@ -103,7 +103,7 @@ class Redrawn(WorkloadTable):
     """Jobs of a file, as they are or drawn again."""
 
     block_bootstrap: PositiveInt | None = Field(default=None, examples=[100])
-    """each seed draws the jobs again, in blocks of so many consecutive jobs"""
+    """number of consecutive jobs in a block; each seed draws the jobs again in such blocks"""
 
     @property
     def is_fixed(self) -> bool:

@@ -62,7 +62,7 @@ class Trace(Selected, Modelled, Redrawn):
     path: InputFile = Field(examples=["jobs.csv"])
     """file of the trace"""
     columns: dict[str, str] = Field(default={}, examples=[{"submit": "Submit Time", "user": ""}])
-    """titles of the file by name of a column, where they are not found by themselves; "": there is none"""
+    """titles in the file of columns that are not recognised; "": the file has no such column"""
     places: AskedPlaces = "as-asked"
     """whether jobs keep to the nodes and types of GPU that they ask for, where the machines have several types"""
     one_rack: bool = False

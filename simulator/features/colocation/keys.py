@@ -34,7 +34,7 @@ Part = Annotated[float, Field(gt=0, le=1)]
 
 
 class ColocationKeys(FeatureTable):
-    """Parts, memory and slices of GPUs, and what jobs on one GPU do to each other."""
+    """Parts, memory and slices of GPUs, and how jobs on one GPU slow each other down."""
 
     table: ClassVar[str] = "colocation"
 

@@ -35,11 +35,11 @@ class Reliability(Config):
     time_to_failure_s: Positive = Field(examples=[8640000])
     """mean time to failure of a good server that a job uses, s; exponential"""
     fails_in_restart: bool = False
-    """whether servers also fail while their job does not work: after its start, or a failure"""
+    """whether servers also fail while their job starts or restarts"""
     bad_fraction: Probability = 0.0
     """part of the servers that are bad at first"""
     bad_factor: NonNegative = 0.0
-    """further rate of failures of a bad server, over that of a good one"""
+    """rate of the additional failures of a bad server, divided by the rate of a good one"""
     standbys: NonNegativeInt = 0
     """servers that each job holds beside its own; those that come back from repair fill them up"""
     spare_nodes: NonNegativeInt = 0

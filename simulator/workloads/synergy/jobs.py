@@ -23,7 +23,7 @@ class SynergyJobs(Modelled):
     num_jobs: JobCount = 1000
     """number of jobs"""
     jobs_per_hour: Positive | None = Field(default=None, examples=[9])
-    """Poisson arrivals; left out: all jobs at time 0"""
+    """rate of the Poisson arrivals; left out: all jobs at time 0"""
     split: Split = Field(default=[20.0, 70.0, 10.0])
     """shares of image, language and speech models"""
     multi_gpu: bool = False
