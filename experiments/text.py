@@ -31,6 +31,11 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
+def percent(part: float, digits: int = 0) -> str:
+    """A part of the whole in percent: "12 %"."""
+    return f"{100 * part:.{digits}f} %"
+
+
 def one_line(error: BaseException) -> str:
     """The message of an error on one line that a terminal can show."""
     return printable(" ".join(str(error).split()))

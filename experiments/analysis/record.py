@@ -17,7 +17,7 @@ from experiments.analysis.record_rules import (
     stretches,
 )
 from experiments.analysis.spans import span
-from experiments.text import counted
+from experiments.text import counted, percent
 from simulator.metrics.waits import waits_of
 from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
 from simulator.model.cluster import FloatArray
@@ -67,7 +67,7 @@ def _states(record: Recorded, duration_s: FloatArray) -> Iterator[str]:
     jobs, work_h = np.bincount(of), np.bincount(of, record.num_gpus * duration_s) / HOUR_S
     width = max(len(name) for name in names)
     for row, k in enumerate(np.argsort(-jobs, kind="stable").tolist()):
-        parts = _percent(jobs[k] / jobs.sum()), _percent(work_h[k] / work_h.sum())
+        parts = percent(jobs[k] / jobs.sum()), percent(work_h[k] / work_h.sum())
         yield (
             f"{'states' if not row else '':10} {names[k] or '(none)':{width}}  {jobs[k]:>9,} jobs {parts[0]:>6}, "
             f"{work_h[k]:>11,.1f} GPU-hours {parts[1]:>6}"
@@ -78,7 +78,7 @@ def _waits(record: Recorded) -> Iterator[str]:
     found = waits_of(record.wait_s)
     yield (
         f"recorded   {counted(found.count, 'wait')}: mean {span(found.mean_s)}, median {span(found.median_s)}, "
-        f"p95 {span(found.p95_s)}, {_percent(found.at_once)} at most a minute"
+        f"p95 {span(found.p95_s)}, {percent(found.at_once)} at most a minute"
     )
     yield from _by("partition", record.partition, record.wait_s)
     yield from _by("GPUs", _sizes(record.num_gpus), record.wait_s, record.num_gpus)
@@ -120,7 +120,7 @@ def _use(trace: FileContents, queue: Queue) -> Iterator[str]:
     span_s = float(queue.end_s.max() - queue.start_s.min())
     part = float((queue.gpus * (queue.end_s - queue.start_s)).sum()) / max(total * span_s, 1e-300)
     of = "in use at most" if trace.cluster is None else "of the cluster"
-    line = f"use        {_percent(part)} of the {total:.6g} GPUs {of}, from the first start to the last end"
+    line = f"use        {percent(part)} of the {total:.6g} GPUs {of}, from the first start to the last end"
     if trace.cluster is not None:
         line += f"; at most {most:.6g} at once"
         if most > total * (1 + 1e-9):
@@ -135,7 +135,7 @@ def _room(queue: Queue) -> Iterator[str]:
     if waited_s <= 0:
         return
     part = float(queue.room_s().sum()) / waited_s
-    line = f"not capacity {_percent(part)} of the waiting passed while as many GPUs as the job asked for were free"
+    line = f"not capacity {percent(part)} of the waiting passed while as many GPUs as the job asked for were free"
     if part > MOST_ROOM:
         line += ": capacity is not what limits, and more nodes would not shorten these waits"
     elif part > MUCH_ROOM:
@@ -155,7 +155,7 @@ def _room_by_partition(queue: Queue, names: Sequence[str]) -> Iterator[str]:
     listed = []
     for name, _ in counts.most_common(MOST_NAMED):
         whole_s = float(waited_s[of == name].sum())
-        part = _percent(room_s[of == name].sum() / whole_s) if whole_s > 0 else "no wait"
+        part = percent(room_s[of == name].sum() / whole_s) if whole_s > 0 else "no wait"
         listed.append(f"{name} {part}")
     more = f"; {len(counts) - MOST_NAMED} more" if len(counts) > MOST_NAMED else ""
     yield f"  by partition, on any nodes: {', '.join(listed)}{more}"
@@ -173,11 +173,11 @@ def _clock(record: Recorded) -> Iterator[str]:
         by_hour = np.bincount(clock_of(record, at_s)[0], minlength=24) / len(at_s)
         most, least = int(by_hour.argmax()), int(by_hour.argmin())
         told.append(
-            f"most {what} {_hour(most)} ({_percent(by_hour[most])}), fewest {_hour(least)} ({_percent(by_hour[least])})"
+            f"most {what} {_hour(most)} ({percent(by_hour[most])}), fewest {_hour(least)} ({percent(by_hour[least])})"
         )
     yield f"clock      {'; '.join(told)}"
     by_day = np.bincount(clock_of(record, record.submit_s)[1], minlength=7) / len(record)
-    yield f"weekdays   of the submissions: {', '.join(f'{d} {_percent(p)}' for d, p in zip(DAYS, by_day.tolist(), strict=True))}"
+    yield f"weekdays   of the submissions: {', '.join(f'{d} {percent(p)}' for d, p in zip(DAYS, by_day.tolist(), strict=True))}"
 
 
 def _rules(record: Recorded, queue: Queue, asked_s: FloatArray) -> Iterator[str]:
@@ -185,8 +185,8 @@ def _rules(record: Recorded, queue: Queue, asked_s: FloatArray) -> Iterator[str]
     if rule := day_rule(record, asked_s):
         did = "ran" if np.isnan(asked_s).all() else "asked"
         yield (
-            f"rules      {_percent(rule.share)} of the weekday starts of jobs that {did} for more than {rule.longer_h} h lie "
-            f"{_hour(rule.hour)}, and {_percent(rule.others)} of the other ones"
+            f"rules      {percent(rule.share)} of the weekday starts of jobs that {did} for more than {rule.longer_h} h lie "
+            f"{_hour(rule.hour)}, and {percent(rule.others)} of the other ones"
         )
     for what, names in (("user", record.user), ("partition", record.partition)):
         if found := stops(queue, names):
@@ -224,7 +224,3 @@ def _when(record: Recorded, at_s: float) -> str:
 
 def _hour(hour: int) -> str:
     return f"between {hour}:00 and {hour + 1}:00"
-
-
-def _percent(part: float) -> str:
-    return f"{100 * part:.0f} %"

@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.metrics.waits import with_room_s
+from simulator.model.cluster import SECONDS_PER_DAY as DAY_S
 from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
 from simulator.model.cluster import FloatArray, IntArray
-from simulator.model.recorded import Recorded
+from simulator.model.recorded import Recorded, clock
 from simulator.model.tolerances import SUMS
 
-DAY_S = 24 * HOUR_S
 LONG_H = (1, 2, 4, 8, 12, 24)
 """Jobs that ask for more than so many hours may have hours of their own."""
 MANY_USERS = 3
@@ -76,14 +76,14 @@ class Queue:
         last_s = max(np.nanmax(end_s, initial=-np.inf), start_s.max(initial=-np.inf))
         end_s, gpus = np.where(np.isnan(end_s), last_s, end_s), record.num_gpus[jobs]
         times_s = np.unique(np.concatenate([submit_s, start_s, end_s]))
-        held = _steps(times_s, start_s, gpus) - _steps(times_s, end_s, gpus)
+        held = steps(times_s, start_s, gpus) - steps(times_s, end_s, gpus)
         queue = cls(times_s, total_gpus - held, submit_s, start_s, end_s, gpus, jobs)
         if pool is None:
             return queue
         of_job, free = pool[jobs], []
         for number, total in enumerate(pool_gpus):
             own = gpus * (of_job == number)
-            free.append(total - _steps(times_s, start_s, own) + _steps(times_s, end_s, own))
+            free.append(total - steps(times_s, start_s, own) + steps(times_s, end_s, own))
         return replace(queue, pool=of_job, pool_free=tuple(free))
 
     @property
@@ -97,7 +97,7 @@ class Queue:
         return with_room_s(self.submit_s, self.start_s, self.end_s, self.gpus, total)
 
 
-def _steps(times_s: FloatArray, at_s: FloatArray, many: FloatArray | None = None) -> FloatArray:
+def steps(times_s: FloatArray, at_s: FloatArray, many: FloatArray | None = None) -> FloatArray:
     """``(T,)`` sum of what has come until each instant, that instant included."""
     return np.bincount(np.searchsorted(times_s, at_s), many, len(times_s)).cumsum()
 
@@ -109,7 +109,7 @@ def _waits_with_room(queue: Queue, own: npt.NDArray[np.bool_]) -> npt.NDArray[np
         here = own if queue.pool is None else own & (queue.pool == number)
         for size in np.unique(queue.gpus[here]).tolist():
             rows = here & (queue.gpus == size)
-            waiting = _steps(queue.times_s, queue.submit_s[rows]) > _steps(queue.times_s, queue.start_s[rows])  # fmt: skip
+            waiting = steps(queue.times_s, queue.submit_s[rows]) > steps(queue.times_s, queue.start_s[rows])  # fmt: skip
             found |= waiting & (free >= size - SUMS)
     return found
 
@@ -132,9 +132,8 @@ class DayRule(NamedTuple):
 
 def clock_of(record: Recorded, at_s: FloatArray) -> tuple[IntArray, IntArray]:
     """Hour of the day, 0 to 23, and day of the week, 0 for Monday, of times of a record with dates."""
-    shown_s = record.origin_s + at_s
-    hour, day = (shown_s // HOUR_S).astype(np.int64), (shown_s // DAY_S).astype(np.int64)
-    return hour % 24, (day + 3) % 7  # 1970 began on a Thursday
+    hour, day = clock(record.origin_s, at_s)
+    return hour.astype(np.int64), day.astype(np.int64)
 
 
 def day_rule(record: Recorded, asked_s: FloatArray) -> DayRule | None:
@@ -198,7 +197,7 @@ def stops(queue: Queue, names: Sequence[str]) -> list[Stop]:
         if not name or count < FEW_JOBS:
             continue
         own = of_job == name
-        begun, over = (_steps(queue.times_s, each[own]) for each in (queue.start_s, queue.end_s))
+        begun, over = (steps(queue.times_s, each[own]) for each in (queue.start_s, queue.end_s))
         runs = (begun - over).astype(np.int64)
         waits = _waits_with_room(queue, own)
         most, waited_s = int(runs.max()), float(step_s[waits].sum())
@@ -235,7 +234,7 @@ def common_stop(queue: Queue, names: Sequence[str]) -> CommonStop | None:
     reach: list[str] = []
     for name in dict.fromkeys(of_job.tolist()):
         own = of_job == name
-        begun, over = (_steps(queue.times_s, each[own]) for each in (queue.start_s, queue.end_s))
+        begun, over = (steps(queue.times_s, each[own]) for each in (queue.start_s, queue.end_s))
         runs = begun - over
         if not name or runs.max() < most:
             continue

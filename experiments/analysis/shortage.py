@@ -56,7 +56,7 @@ class Quota:
 
 
 @dataclass
-class _Part:
+class _Shortage:
     """A part of a wait in which one thing was short.
 
     Attributes
@@ -78,7 +78,7 @@ class _Part:
     beyond_s: float = np.nan
     of: str = "GPUs"
 
-    def joins(self, other: _Part) -> bool:
+    def joins(self, other: _Shortage) -> bool:
         """Take the next part where it says the same."""
         if (self.what, self.behind) != (other.what, other.behind):
             return False
@@ -215,10 +215,10 @@ class Shortages:
 
     def lines(self, since_s: float, until_s: float) -> list[str]:
         """One line for each part of the wait: what was short, who held it, who stood before the job."""
-        parts: list[_Part] = []
+        parts: list[_Shortage] = []
         for at_s, end_s, use in self._stretches(since_s, until_s):
             what, text = self._short(use)
-            part = _Part(what, at_s, end_s)
+            part = _Shortage(what, at_s, end_s)
             if what == NOTHING:
                 part = self._behind(at_s, end_s, until_s, use)
             if parts and parts[-1].joins(part):
@@ -239,7 +239,7 @@ class Shortages:
             lines.append(f"  After {rest[0].since_s:,.0f} s, in {len(rest)} more parts: {listed}.")
         return lines
 
-    def _line(self, part: _Part) -> str:
+    def _line(self, part: _Shortage) -> str:
         """A part of the wait in words."""
         span = span_text(part.until_s - part.since_s)
         if part.what == NOTHING:
@@ -260,13 +260,13 @@ class Shortages:
             why += f"; this job would have held GPUs until {part.beyond_s:,.0f} s"
         return f"  For {span} it would have fitted, but {why}."
 
-    def _behind(self, at_s: float, end_s: float, until_s: float, use: _Use) -> _Part:
+    def _behind(self, at_s: float, end_s: float, until_s: float, use: _Use) -> _Shortage:
         """The job before this one that was short of GPUs: the next to start, or one that this job would have delayed.
 
         It waits, and starts no later than this job. In a strict order, no job that waits starts before it. Where
         jobs pass it, as in backfilling, this job would have held GPUs beyond its start.
         """
-        nothing = _Part(NOTHING, at_s, end_s)
+        nothing = _Shortage(NOTHING, at_s, end_s)
         if self.others is None or self.capacity is None or self.in_parts:
             return nothing
         arrival_s, start_s = self.others["arrival_s"], self.others["first_start_s"]
@@ -291,7 +291,7 @@ class Shortages:
         free, of = free_of[asked], short_of(asked, str(first.get("vc", "")))
         if strict.empty and not beyond_s > begins_s:
             return nothing
-        return _Part(
+        return _Shortage(
             f"the head of the queue is {name}", at_s, end_s, "", gpus, (free, free), beyond_s, of
         )
 

@@ -12,6 +12,7 @@ from experiments.analysis.spans import span
 from experiments.config import validated
 from simulator.errors import InputError
 from simulator.laws.fitting import FittedLaw, fits
+from simulator.model.cluster import SECONDS_PER_DAY as DAY_S
 from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.workloads.table import Setting
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from simulator import Cluster, Workload
-
-DAY_S = 24 * HOUR_S
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simulator.model.cluster import SECONDS_PER_DAY as DAY_S
 from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 NUMBERS = ("num_cpus", "memory_gb", "requested_s")
 TEXTS = ("user", "vc", "model")
 MOST_NAMED = 5
-DAY_S = 24 * HOUR_S
 
 
 def check_lines(trace: FileContents) -> list[str]:

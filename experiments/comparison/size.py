@@ -313,7 +313,7 @@ def best_size(
         {}, first, Plan(draws=draws), Field((), (), ())
     )  # refuses a number of draws before the first run
     with closing(ComparedRuns(source, store, progress, **options)) as runs:
-        search = _Search(at, target, share, vary, runs)
+        search = _Sizing(at, target, share, vary, runs)
         answer = search.best(1, few, begin, most)
         if draws > 1:
             answer = search.best(draws, few, few if answer is None else answer, most, near=True)
@@ -369,7 +369,7 @@ def policies_that_meet(
     )  # fmt: skip
 
 
-class _Search:
+class _Sizing:
     """The sizes that were tried, in steps of what is varied; a row is that of most draws."""
 
     def __init__(

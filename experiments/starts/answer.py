@@ -23,6 +23,7 @@ from experiments.starts.measured import (
 )
 from experiments.starts.plain import PlainRule
 from experiments.starts.snapshot import INPUTS, snapshots, state_at
+from experiments.text import percent
 from simulator.errors import InputError
 from simulator.metrics.waits import AT_ONCE_S
 from simulator.model.cluster import FloatArray
@@ -114,7 +115,7 @@ def answer(history: History, request: Request, at_s: float | None, told: Told) -
     waits = float((past.wait_s[known] > AT_ONCE_S).mean())
     if waits < LEAST_QUEUE:
         raise InputError(
-            f"schedlab when: {_percent(waits, 1)} of the jobs waited for more than a minute, expected a log with a queue: a job starts at once"
+            f"schedlab when: {percent(waits, 1)} of the jobs waited for more than a minute, expected a log with a queue: a job starts at once"
         )
     if request.gpus > past.gpus[known].max():
         raise InputError(
@@ -137,8 +138,8 @@ def answer(history: History, request: Request, at_s: float | None, told: Told) -
     measured, other = (forest, plain) if is_forest else (plain, forest)
     if not measured.coverage >= LEAST_COVERAGE:
         raise InputError(
-            f"schedlab when: the 90 % intervals held for {_percent(forest.coverage)} of the last jobs by the forest and for {_percent(plain.coverage)} by the "
-            f"plain rule, expected {_percent(LEAST_COVERAGE)} at least: nothing is promised"
+            f"schedlab when: the 90 % intervals held for {percent(forest.coverage)} of the last jobs by the forest and for {percent(plain.coverage)} by the "
+            f"plain rule, expected {percent(LEAST_COVERAGE)} at least: nothing is promised"
         )
     found = rules[0 if is_forest else 1].quantiles(known, seen[None, :])
     low_s, high_s = interval(found, measured.levels)
@@ -198,17 +199,17 @@ def lines(found: StartAnswer) -> list[str]:
     best, rest = found.measured, found.other
     names = ("the forest on the state of the queue", "the plain rule, past waits of such jobs")
     ours, theirs = names if found.is_forest else names[::-1]
-    long = "" if math.isnan(best.coverage_of_long) else f", {_percent(best.coverage_of_long)} of those that waited for more than an hour"  # fmt: skip
+    long = "" if math.isnan(best.coverage_of_long) else f", {percent(best.coverage_of_long)} of those that waited for more than an hour"  # fmt: skip
     worst = (
-        "" if math.isnan(best.worst_day) else f"; on the worst day for {_percent(best.worst_day)}"
+        "" if math.isnan(best.worst_day) else f"; on the worst day for {percent(best.worst_day)}"
     )
     return [
         f"asked      {_count(request.gpus)}{asked}{who}",
         f"then       {state['in_use']:g} of {state['in_use'] + state['free']:g} GPUs are in use; jobs that wait: {int(state['waiting'])}, for {_count(state['waiting_gpus'])}",
-        f"start      median: {_after(found.median_s)}; with {_percent(NOMINAL)} between {_after(found.low_s)} and {_after(found.high_s)}",
+        f"start      median: {_after(found.median_s)}; with {percent(NOMINAL)} between {_after(found.low_s)} and {_after(found.high_s)}",
         f"reason     {found.reason}",
-        f"measured   such intervals held for {_percent(best.coverage)} of the last {len(best.jobs):,} jobs that had started{long}{worst}",
-        f"rule       {ours}: loss {best.loss:.3f} (lower is better), mean width {span(best.width_s)}; {theirs}: held for {_percent(rest.coverage)}, loss {rest.loss:.3f}, {span(rest.width_s)}",
+        f"measured   such intervals held for {percent(best.coverage)} of the last {len(best.jobs):,} jobs that had started{long}{worst}",
+        f"rule       {ours}: loss {best.loss:.3f} (lower is better), mean width {span(best.width_s)}; {theirs}: held for {percent(rest.coverage)}, loss {rest.loss:.3f}, {span(rest.width_s)}",
         *_unsaid(found),
         "note       a change of the site's rules or machines is not foreseen",
     ]  # fmt: skip
@@ -237,7 +238,3 @@ def _count(gpus: float) -> str:
 
 def _jobs(count: int) -> str:
     return "one job" if count == 1 else f"{count} jobs"
-
-
-def _percent(part: float, digits: int = 0) -> str:
-    return f"{100 * part:.{digits}f} %"

@@ -14,10 +14,6 @@ from simulator.model.cluster import FloatArray, IntArray
 if TYPE_CHECKING:
     from simulator import Workload
 
-DAY_S = 86_400.0
-MONDAY_S = 4 * DAY_S
-"""1970 began on a Thursday; its first Monday came so much later."""
-
 
 class Request(NamedTuple):
     """The resources that a job asks for, and whose it is.
@@ -88,11 +84,6 @@ class History:
     def known_at(self, at_s: float) -> IntArray:
         """Jobs that were submitted, and have started, before a time."""
         return np.flatnonzero((self.submit_s < at_s) & (self.start_s < at_s))
-
-    def clock(self, at_s: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """``(n,)`` hours of the day and days of the week, 0 for Monday; without dates those since time 0."""
-        since_s = at_s + (0.0 if np.isnan(self.origin_s) else self.origin_s - MONDAY_S)
-        return since_s % DAY_S / 3600, since_s // DAY_S % 7
 
 
 def _numbered(names: Sequence[str]) -> tuple[IntArray, list[str]]:

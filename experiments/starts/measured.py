@@ -14,7 +14,8 @@ from functools import cached_property
 import numpy as np
 
 from experiments.starts.forest import LEVELS, QUANTILES, WaitModel, scaled
-from experiments.starts.history import DAY_S, History
+from experiments.starts.history import History
+from simulator.model.cluster import SECONDS_PER_DAY as DAY_S
 from simulator.model.cluster import FloatArray, IntArray
 
 BLOCK = 500

@@ -10,6 +10,7 @@ import numpy as np
 
 from experiments.starts.history import History, Request
 from simulator.model.cluster import FloatArray
+from simulator.model.recorded import clock
 from simulator.model.tolerances import SUMS
 
 LAST = 20
@@ -72,7 +73,7 @@ class ClusterState:
         h = self.history
         running = np.fromiter(self.running, np.int64, len(self.running))
         waiting = np.fromiter(self.waiting, np.int64, len(self.waiting))
-        hour, weekday = h.clock(np.array([at_s]))
+        hour, weekday = clock(h.origin_s, np.array([at_s]))
         free = self.most_in_use - self.in_use
         until_s = (h.start_s[running] + h.asked_s[running] - at_s).clip(0)
         left_s = np.nan_to_num(until_s)

@@ -10,11 +10,10 @@ import numpy.typing as npt
 import scipy
 
 from simulator.metrics.waits import Waits, waits_of, with_room_s
+from simulator.model.cluster import SECONDS_PER_DAY as DAY_S
 from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.statistics import Estimate, Streams, ratio
-
-DAY_S = 24 * HOUR_S
 
 FEWEST_DAYS = 10
 """With fewer days on which jobs waited, nothing is known of how much the ratio of the means varies from day to day."""

@@ -18,16 +18,17 @@ from experiments.analysis.record_rules import (
     Queue,
     clock_of,
     common_stop,
+    steps,
     stops,
 )
 from experiments.analysis.spans import span
 from experiments.config import toml_value
+from simulator.model.cluster import SECONDS_PER_DAY as DAY_S
 from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.recorded import Recorded
 from simulator.model.tolerances import SUMS
 
-DAY_S = 24 * HOUR_S
 FEW_TIMES = 8.0
 """So many mean times between starts and ends without one, while jobs wait, and for an hour or more: all stands still."""
 
@@ -169,20 +170,21 @@ def _stops_at_gpus(queue: Queue, names: Sequence[str]) -> dict[str, float]:
     step_s, total = queue.step_s, float(queue.free.max(initial=0.0))
     found: dict[str, float] = {}
 
-    def there(at_s: FloatArray, many: FloatArray | None = None) -> FloatArray:
-        steps = np.bincount(np.searchsorted(queue.times_s, at_s), many, len(queue.times_s))
-        return np.asarray(steps.cumsum(), dtype=np.float64)
-
     for name, count in Counter(of_job.tolist()).most_common(MOST_NAMES):
         if not name or count < FEW_JOBS:
             continue
         own = of_job == name
         held = queue.gpus[own]
-        used = there(queue.start_s[own], held) - there(queue.end_s[own], held)
+        used = steps(queue.times_s, queue.start_s[own], held) - steps(
+            queue.times_s, queue.end_s[own], held
+        )
         smallest = np.full(len(queue.times_s), np.inf)
         for size in np.unique(held)[::-1].tolist():
             rows = own & (queue.gpus == size)
-            smallest[there(queue.submit_s[rows]) > there(queue.start_s[rows])] = size
+            smallest[
+                steps(queue.times_s, queue.submit_s[rows])
+                > steps(queue.times_s, queue.start_s[rows])
+            ] = size
         most = float(used.max())
         waits = smallest <= queue.free + SUMS
         beyond = waits & (used + np.where(waits, smallest, 0) > most + SUMS)

@@ -55,7 +55,7 @@ def solve(packing: PackingProblem, mip_gap: float, at_least_one: bool = False) -
     unit = float(np.max(packing.gain, initial=0.0, where=np.isfinite(packing.gain)))
     if unit <= 0.0 or not len(packing.kept):
         return FoundPacking([], 0.0, 0.0, "ascent")
-    problem = _Problem.of(packing, unit)
+    problem = _Slots.of(packing, unit)
     bound, prices, shares = _descend(problem)
     counts = _rounded(problem, shares)
     transport = Transport(problem.gain, prices)
@@ -82,7 +82,7 @@ def _few(packing: PackingProblem, mip_gap: float) -> FoundPacking:
 
 
 @dataclass(frozen=True, eq=False)
-class _Problem:
+class _Slots:
     """A packing in units of its largest gain.
 
     Attributes
@@ -98,7 +98,7 @@ class _Problem:
     limits: FloatArray
 
     @classmethod
-    def of(cls, packing: PackingProblem, unit: float) -> _Problem:
+    def of(cls, packing: PackingProblem, unit: float) -> _Slots:
         return cls(
             packing.gain / unit,
             packing.demand,
@@ -127,7 +127,7 @@ class _Problem:
         return float(self.limits @ most)
 
 
-def _descend(problem: _Problem) -> tuple[float, FloatArray, FloatArray]:
+def _descend(problem: _Slots) -> tuple[float, FloatArray, FloatArray]:
     """The least L found, its prices, and ``(K,)`` the model's nodes of each pattern, in fractions."""
     kinds = problem.demand.shape[1]
     center, width, flat = np.zeros(kinds), WIDTH, 0
@@ -159,7 +159,7 @@ def _descend(problem: _Problem) -> tuple[float, FloatArray, FloatArray]:
 
 
 def _model_step(
-    problem: _Problem,
+    problem: _Slots,
     tangents: list[FloatArray],
     offsets: list[float],
     low: FloatArray,
@@ -192,7 +192,7 @@ def _model_step(
     return np.maximum(found.x[:kinds], 0.0), float(found.fun), shares
 
 
-def _rounded(problem: _Problem, shares: FloatArray) -> IntArray:
+def _rounded(problem: _Slots, shares: FloatArray) -> IntArray:
     """``(K,)`` whole nodes: fractions cut, and what is left to those that lost most."""
     counts = np.floor(shares + 1e-6).astype(np.int64)
     for group, limit in enumerate(problem.limits.tolist()):
@@ -204,7 +204,7 @@ def _rounded(problem: _Problem, shares: FloatArray) -> IntArray:
 
 
 def _repaired(
-    problem: _Problem, counts: IntArray, transport: Transport, bound: float, mip_gap: float
+    problem: _Slots, counts: IntArray, transport: Transport, bound: float, mip_gap: float
 ) -> tuple[IntArray, Transport]:
     """Single nodes take another pattern, open or close, as long as that brings more."""
     value = transport.value() - float(problem.price @ counts)
@@ -224,7 +224,7 @@ def _repaired(
     return counts, transport
 
 
-def _changes(problem: _Problem, counts: IntArray, transport: Transport) -> list[IntArray]:
+def _changes(problem: _Slots, counts: IntArray, transport: Transport) -> list[IntArray]:
     """The three most promising changes of one node's pattern, ``(K,)`` each."""
     more, less = transport.margins(problem.slots(counts))
     opens = problem.demand @ more - problem.price

@@ -21,7 +21,7 @@ EXACT = 1e-3
 """Ratios that differ from 1 by less are right: clocks and progress are rounded."""
 
 
-class _Seen(NamedTuple):
+class _Observed(NamedTuple):
     """A job at a decision; ``moving``: a delay without progress may have begun then."""
 
     remaining: float
@@ -35,7 +35,7 @@ class ObservedSpeeds:
 
     def __init__(self, machines: Machines) -> None:
         self._machines = machines
-        self._last: dict[int, _Seen] = {}
+        self._last: dict[int, _Observed] = {}
         self._took: dict[int, tuple[float, float]] = {}
 
     def ratio(self, view: View, times_s: FloatArray) -> FloatArray:
@@ -57,7 +57,7 @@ class ObservedSpeeds:
             shares, last = view.running.get(job), self._last.get(job)
             same = last is not None and shares == last.shares
             done = last.remaining - remaining if last is not None else 0.0
-            seen[job] = _Seen(remaining, gpu_s, shares, delayed and not (same and done > 0.0))
+            seen[job] = _Observed(remaining, gpu_s, shares, delayed and not (same and done > 0.0))
             if (
                 last is not None
                 and shares

@@ -15,10 +15,9 @@ import numpy as np
 from policies.queues.of_tenants import tenants_of
 from policies.queues.usage import Usage
 from simulator import InputError, View
+from simulator.model.cluster import SECONDS_PER_DAY as DAY_S
 from simulator.model.cluster import FloatArray
 from simulator.model.ranks import ranks
-
-DAY_S = 86_400.0
 
 
 @dataclass

@@ -1,7 +1,7 @@
 """Free capacity over time: steps, between which it stays the same, and the first time at which a job fits.
 
 Where the total of free GPUs decides, a step is that number; else it has what is free on each node, too. The steps are
-arrays, and what goes through many of them is compiled.
+arrays, and what goes through many of them is kernel.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ TOTAL = np.zeros(1, dtype=np.int64)
 """The columns of steps that a share takes from where the total decides."""
 
 
-def compiled(function: F) -> F:
+def kernel(function: F) -> F:
     """A function that numba compiles when it is first called, and keeps on disk."""
     return cast(F, njit(cache=True, nogil=True)(function))
 
 
-@compiled
+@kernel
 def _step(at_s: FloatArray, count: int, time_s: float) -> int:
     """The first step that begins at a time, or later."""
     low, high = 0, count
@@ -39,7 +39,7 @@ def _step(at_s: FloatArray, count: int, time_s: float) -> int:
     return low
 
 
-@compiled
+@kernel
 def _cut(at_s: FloatArray, free: FloatArray, count: int, time_s: float) -> tuple[int, int]:
     """The step that begins at a time, made where there is none; and how many steps there are then."""
     step = _step(at_s, count, time_s)
@@ -53,7 +53,7 @@ def _cut(at_s: FloatArray, free: FloatArray, count: int, time_s: float) -> tuple
     return step, count + 1
 
 
-@compiled
+@kernel
 def _take(
     at_s: FloatArray, free: FloatArray, count: int, start_s: float, end_s: float,
     columns: IntArray, amounts: FloatArray, sign: float,
@@ -69,7 +69,7 @@ def _take(
     return count
 
 
-@compiled
+@kernel
 def _earliest(
     at_s: FloatArray, free: FloatArray, count: int, gpus: float, length_s: float, latest_s: float,
     first: int,
@@ -86,7 +86,7 @@ def _earliest(
     return -1
 
 
-@compiled
+@kernel
 def _plan(
     at_s: FloatArray, free: FloatArray, count: int, jobs: FloatArray, latest_s: float, keep: bool
 ) -> int:

@@ -15,6 +15,7 @@ from policies.queues.free_capacity import FreeCapacity, free_now
 from policies.queues.waiting import WaitingArray, alike
 from policies.registry.registration import register
 from simulator import NO_CHANGE, Decision, InputError, Placement, View, Workload
+from simulator.model.cluster import SECONDS_PER_DAY as DAY_S
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.model.tolerances import EQUAL
 
@@ -22,7 +23,6 @@ FEATURES = ("gpus", "duration", "work", "wait", "slack", "weight", "one")
 """GPUs over those of a node; logarithms of duration, GPU-seconds, wait; time until the job is late
 over its duration; tardiness weight over the largest of the jobs in the system; 1."""
 
-DAY_S = 86_400.0
 SCALE = math.log1p(DAY_S)
 """Logarithms of s and of GPU-seconds are in units of that of a day."""
 

@@ -71,10 +71,10 @@ def limits(record: RunRecord) -> Limits | None:
         or (shares["gpus"] % 1).any()
     ):
         return None
-    return _Sweep(record, shares).found()
+    return _Passage(record, shares).found()
 
 
-class _Sweep:
+class _Passage:
     """The waiting jobs by kind, and what is free on each node, from instant to instant."""
 
     def __init__(self, record: RunRecord, shares: dict[str, Any]) -> None:

@@ -20,6 +20,7 @@ from simulator.arguments import MOST_GPUS, checked, nonnegative, whole
 from simulator.errors import InputError
 
 SECONDS_PER_HOUR = 3600.0
+SECONDS_PER_DAY = 24 * SECONDS_PER_HOUR
 
 MOST_PRICE = 1e12
 """A price beyond it is a mistake: sums of costs would exceed what numbers can hold."""

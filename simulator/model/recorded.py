@@ -11,8 +11,24 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from simulator.model.cluster import SECONDS_PER_DAY as DAY_S
+from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
 from simulator.model.cluster import FloatArray, IntArray
 from simulator.schema import taken
+
+MONDAY_S = 4 * DAY_S
+"""1970 began on a Thursday; its first Monday came so much later."""
+
+
+def clock(origin_s: float, at_s: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """``(n,)`` hours of the day and days of the week, 0 for Monday; without dates those since time 0.
+
+    Parameters
+    ----------
+    origin_s : time 0 in s since 1970, on the clocks of the site; NaN: unknown.
+    """
+    since_s = at_s + (0.0 if np.isnan(origin_s) else origin_s - MONDAY_S)
+    return since_s % DAY_S / HOUR_S, since_s // DAY_S % 7
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,13 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from simulator.model.cluster import SECONDS_PER_DAY as DAY_S
 from simulator.model.cluster import FloatArray
 from simulator.workloads.recorded import CLOCKS_S
 from simulator.workloads.tables import UNITS, Table
 
 BoolArray = npt.NDArray[np.bool_]
 
-DAY_S = 86_400.0
 YEAR_S = 365 * DAY_S
 FEW = 3
 """Fewer rows tell no unit."""
