@@ -70,15 +70,15 @@ class SweepFile(Config):
         default_factory=list,
         examples=[[{"workload.num_nodes": [20, 40], "cluster.num_controllers": [4, 8]}]],
     )
-    """tables of lists that advance together; several tables are crossed"""
+    """tables of lists that advance together; several tables are combined in every way"""
     points: list[dict[str, Any]] = Field(
         default_factory=list, examples=[[{"label": "hourly", "decisions.period_s": 3600}]]
     )
-    """single settings, side by side; `label` names one in the tables"""
+    """alternative settings; `label` names one in the tables"""
     time_limit_s: Annotated[float, Field(gt=0, le=MOST_LIMIT_S)] | None = Field(
         default=None, examples=[120]
     )
-    """a run that takes longer is ended and counted as failed"""
+    """a run that takes longer is stopped and counted as failed"""
     function: str = RUN_SCENARIO
     """function `run(config) -> Outcome` to call in place of a scenario; needs --allow-code, or a package that registers it"""
 

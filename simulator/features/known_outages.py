@@ -41,7 +41,7 @@ class OutageKeys(FailureTable):
     path: InputFile = Field(examples=["outages.csv"])
     """file with columns node, from, to: an outage a row"""
     notice_s: NonNegative = 0.0
-    """time before, in which jobs save their work"""
+    """time before an outage in which jobs save their work"""
     warn: bool = False
     """whether policies are told at the notice"""
 

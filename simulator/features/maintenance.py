@@ -31,7 +31,7 @@ class MaintenanceKeys(FailureTable):
     nodes_at_a_time: PositiveInt = 1
     """nodes of a group; one group goes after the other"""
     notice_s: NonNegative = 86_400.0
-    """time before, in which jobs save their work"""
+    """time before an outage in which jobs save their work"""
     warn: bool = False
     """whether policies are told at the notice"""
 

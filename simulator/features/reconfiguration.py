@@ -23,7 +23,7 @@ class Delays(Config):
     move_s: Delay = 0.0
     """after a job is moved, or its GPUs change"""
     doubling_s: Delay = 0.0
-    """longer for each doubling of the job's GPUs, beyond one"""
+    """added for each doubling of the job's GPUs beyond one"""
 
     @classmethod
     def of(cls, given: float | Delays) -> Delays:

@@ -36,9 +36,9 @@ class SpotKeys(FailureTable):
     down: str = Field(examples=["exponential:1800"])
     """law of the time until there is one again, s"""
     notice_s: NonNegative = 120.0
-    """time before, in which jobs save their work"""
+    """time before it is taken away, in which jobs save their work"""
     price: NonNegative = 0.3
-    """price over that of the other nodes"""
+    """price of a spot VM divided by that of another node"""
     warn: bool = False
     """whether policies are told at the notice"""
 

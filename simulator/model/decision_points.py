@@ -21,21 +21,21 @@ class DecisionPoints(Config):
     """Times of decisions: at arrivals and completions, and periodically; or in rounds only."""
 
     period_s: Period | None = Field(default=None, examples=[3600])
-    """also once every so long, while there are jobs"""
+    """time between further decisions, while there are jobs"""
     since_last_s: Period | None = Field(default=None, examples=[3600])
-    """also so long after each controller's own last decision, whatever made it; what a policy asks for takes its place"""
+    """time from a controller's last decision, whatever its cause, to a further one; a wake-up that the policy asks for replaces it"""
     round_s: Period | None = Field(default=None, examples=[300])
-    """only once every so long, not at arrivals and completions, or where a policy asks for it"""
+    """time between decisions, with none at arrivals and completions or when a policy asks for one"""
     round_ends: Literal["grid", "last-finisher"] = "grid"
     """a round ends on the grid of round_s, or when its last job stops, if that is earlier"""
     finish_at_round: bool = False
     """a job that ends inside a round counts as done at its end (as in the released Synergy simulator)"""
     least_gap_s: NonNegative = Field(default=0.0, examples=[240])
-    """least time between two decisions; what asks for one sooner waits"""
+    """least time between two decisions; earlier requests wait"""
     on_arrival: bool = True
-    """at arrivals, but for rounds"""
+    """whether to decide at arrivals; never with rounds"""
     on_completion: bool = True
-    """at completions, but for rounds"""
+    """whether to decide at completions; never with rounds"""
 
     @model_validator(mode="after")
     def _together(self) -> Self:

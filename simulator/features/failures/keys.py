@@ -102,7 +102,7 @@ class FailureKeys(FailureTable):
 
 
 class ReliabilityKeys(Reliability, FailureTable):
-    """Large jobs that go on after a failure of a server (a node), with another one in its place."""
+    """Large jobs that continue after a failure of a server (a node) with another server in its place."""
 
     table: ClassVar[str] = "reliability"
 

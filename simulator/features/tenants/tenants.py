@@ -256,7 +256,7 @@ class TenantKeys(FeatureTable):
     max_jobs: PositiveInt | dict[str, PositiveInt] = Field(
         default_factory=dict, examples=[10, {"research": 10}]
     )
-    """jobs of a tenant that may run at once, of each or by name; policies do not see its others meanwhile"""
+    """jobs of a tenant that may run at once, of each or by name; meanwhile policies do not see its other jobs"""
     borrowing: bool = False
     """quotas are guarantees, and idle GPUs beyond them are lent; else quotas are limits"""
     draw: dict[str, NonNegative] = Field(
