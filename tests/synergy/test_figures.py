@@ -3,8 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot
 
 from experiments.papers import synergy
+from experiments.papers.synergy import panels
 from tests.pictures.drawn import ALL, drawn_of
 from tests.pictures.made_up import results
 
@@ -66,3 +68,18 @@ def test_all_figures_are_drawn(tmp_path, monkeypatch, names):
     }
     drawn = drawn_of(synergy.PAGE, results(synergy.PAGE, scalars, tables), tmp_path, names)
     assert len(drawn) == len(synergy.PAGE.registered)
+
+
+def test_the_authors_draw_lies_within_its_panel(monkeypatch):
+    """Its load and hours may be beyond those of the lines, whose panel has its limits by then."""
+    ours = pd.DataFrame(
+        {"load": [3.0, 5.5], "seed": 1, "mechanism": "tune", "mean_jct_h": [10.0, 20.0]}
+    )
+    theirs = pd.DataFrame({"load": [7.0], "mechanism": ["tune"], "mean_jct_h": [40.0]})
+    monkeypatch.setattr(panels, "cells", lambda *_, **__: theirs)
+    _, ax = pyplot.subplots()
+    panels.load_panel(ax, ours, "")
+    assert ax.get_ylim()[1] < 40.0
+    panels.their_stars(ax, None, "draws_several")
+    assert ax.get_ylim()[1] > 40.0
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["3", "5.5", "7"]

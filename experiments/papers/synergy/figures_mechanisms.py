@@ -90,7 +90,7 @@ def _cpus_over_load(ax: Axes, table: Table, loads: list[float]) -> None:
 @PAGE.figure(
     "figure_11",
     "Figure 11: splits of image, language and speech",
-    "FIFO, jobs of up to 16 GPUs, shares of image, language and speech jobs: lines over our own draws, stars (two splits) the authors' draw with the "
+    "FIFO, jobs of up to 16 GPUs, shares of image, language and speech jobs: lines over our own draws, stars the authors' draw with the "
     "released rules. As in the paper, greedy breaks down if "
     "all jobs need CPUs and memory (50-0-50), because it leaves GPUs idle, and tune is never worse than "
     "GPU-proportional." + AVERAGES,

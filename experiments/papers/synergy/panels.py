@@ -110,5 +110,9 @@ def their_stars(ax: Axes, results: Results, study: str, **labels: Any) -> Table:
         part = table[table["mechanism"] == mechanism].sort_values("load")
         ax.plot(part["load"], part["mean_jct_h"], "*", color=COLOURS[mechanism], markeredgecolor="black", markersize=11,
                 label=f"{NAMES[mechanism]}, authors' draw")  # fmt: skip
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, max(high, float(table["mean_jct_h"].max())))
     from_zero(ax)
+    loads = sorted({*ax.get_xticks(), *table["load"]})
+    ax.set_xticks(loads, [f"{x:g}" for x in loads])
     return table

@@ -40,7 +40,11 @@ OVERLOAD = 9.0
 SERVERS: dict[Scale, int] = {"quick": 4, "paper": 16}
 STARTS: dict[Scale, dict[str, tuple[float, ...]]] = {
     "quick": {"srtf": (28.0, 56.0), "las": (56.0,), "fifo": (56.0,)},
-    "paper": {"srtf": (28.0, 56.0, 59.0), "las": (56.0,), "fifo": (56.0, 57.0)},
+    "paper": {
+        "srtf": (28.0, 55.5, 56.0, 59.0),
+        "las": (55.5, 56.0),
+        "fifo": (55.5, 56.0, 57.0),
+    },
 }
 """Days by which the log of Figure 6 began before the public table, see `PhillyWindowJobs`, by ordering."""
 
@@ -143,7 +147,11 @@ def _draws(scale: Scale) -> list[Task]:
         _shorten_draw(config, LONG if scale == "paper" else LENGTHS["overload"], SERVERS[scale])
 
     def at_size(columns: Labels) -> bool:
-        return scale == "paper"
+        several = columns["study"] == "draws_several"
+        known = SEVERAL.get(str(columns["ordering"]), ())
+        return scale == "paper" and (
+            not several or (columns["load"], columns["first_run"]) in known
+        )
 
     def as_is(config: dict[str, Any]) -> None:
         """The file has the size."""
@@ -152,6 +160,12 @@ def _draws(scale: Scale) -> list[Task]:
     return [*_runs("draws", scale, own, whole), *_runs("draws", scale, other, smaller), *theirs]
 
 
+SEVERAL = {
+    "las": ((4, False), (5.5, False), (7, False)),
+    "srtf": ((5.5, False),),
+    "ftf": ((5.5, False),),
+}
+"""Loads of `draws_several` by ordering, and whether the gaps are those of the first run."""
 THEIRS = ("released", "released_opt", "draws_several", "draws_fairness", "draws_splits")
 """Studies of the authors' own draw at its own size, at paper scale alone."""
 

@@ -123,9 +123,9 @@ MEAN_HOURS = (0.8 * (10**3 - 10**1.5) / 1.5 + 0.2 * (10**4 - 10**3)) / math.log(
 @kept
 def long_p95(results: Results, study: str, **labels: Any) -> Table:
     """95th percentile of the JCT of long jobs, h: one row a run."""
-    table = with_length(jobs(results, study, **labels), same=["seed", "load", "job", "ordering"])
-    long = table[table["length"] == "long"]
-    p95 = long.groupby(["load", "ordering", "mechanism", "seed"])["jct_h"].quantile(0.95)
+    of = ["load", "ordering", "seed", "first_run"]
+    table = with_length(jobs(results, study, **labels), same=[*of, "job"])
+    p95 = table[table["length"] == "long"].groupby([*of, "mechanism"])["jct_h"].quantile(0.95)
     return p95.rename("long_p95_h").reset_index()
 
 
@@ -151,8 +151,9 @@ TABLE_BEGINS = date(2017, 9, 4)
 
 def began(start: float) -> str:
     """The day of the log's first submission, so many days before the table's."""
-    day = TABLE_BEGINS - timedelta(days=start)
-    return f"{day.day} {day:%B}"
+    day = TABLE_BEGINS - timedelta(days=math.ceil(start))
+    hour = round(24 * (math.ceil(start) - start))
+    return f"{day.day} {day:%B}" + (f" {hour}:00" if hour else "")
 
 
 def jobs_in_window(start: float) -> int:
