@@ -75,6 +75,7 @@ class Claim:
         which it stands.
     reading : how the paper is read, of a number whose statement has several parts (FIFO, EDF and PS); the
         rows of one reading count together. Empty: the row is a reading by itself.
+    part : which part of the statement it is about ("EDF"); empty where the statement has one part.
     says : what the paper says, without the words of the reading; empty: as ``claim``.
     shared : the reading that it has in common with rows of other numbers of the same figure or section.
     """
@@ -93,6 +94,7 @@ class Claim:
     labels: tuple[str, ...] = ()
     proof: str = ""
     reading: str = ""
+    part: str = ""
     says: str = ""
     shared: str = ""
 

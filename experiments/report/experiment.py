@@ -165,6 +165,7 @@ class Experiment:
             labels=tuple(dict.fromkeys((*number.labels, *labels))),
             proof=shown if claim.verdict in REFUTED else "",
             reading=number.reading_of(words),
+            part=number.part_of(words),
             says=number.says.format(**words),
             shared=number.shared_by(words),
         )

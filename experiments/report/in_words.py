@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from experiments.report.contents import Claim
 from experiments.report.published import Number
@@ -25,6 +25,7 @@ def meaning(
     outcome: str,
     row: Claim,
     readings: int,
+    values: tuple[float, float],
     between: tuple[float, float],
     parts: int = 1,
 ) -> str:
@@ -34,14 +35,13 @@ def meaning(
     ----------
     row : the one that is shown.
     readings : how many there are.
-    between : least and largest end of the intervals of all of them.
+    values, between : least and largest of their values, and of the ends of their intervals.
     parts : of the statement; ``row`` is the weakest of them.
     """
     if outcome == "not comparable":
         return "It cannot be compared."
     if outcome == "undetermined":
-        low, high = map(_told, between)
-        return f"Our readings reach from {low} to {high}{_unit(number)}; the printed value lies between."
+        return _around(number, values, between)
     what = "number" if row.ci_low is None else "interval"
     if number.kind == "theorem" and row.verdict != "inconclusive":
         contains = "contains" if outcome == "reproduced" else "does not contain"
@@ -55,69 +55,86 @@ def meaning(
     ours = f"Our {what}" if readings == 1 else f"The {what} of the best of {readings} readings"
     if parts > 1:
         ours += f", in the weakest of {parts} parts,"
-    wanted, part = _wanted(number), _part(number)
-    if row.verdict == "inconclusive" and _meets(row, number.accepted):
-        return f"{ours} does not tell whether ours is {wanted}."
-    if row.verdict == "inconclusive":
-        return f"{ours} is not {wanted}, and does not tell whether ours is {part}."
-    if row.verdict == "partly":
-        return f"{ours} is not {wanted}, but {part}."
-    if partial(number.rule) == number.accepted:
-        return f"{ours} is not {wanted}."
-    return f"{ours} is neither {wanted}, nor {part}."
+    count = f"{_counting(number.accepted, number)} would count as reproduced"
+    if (part := partial(number.rule)) != number.accepted:
+        count += f", {_counting(part, number)} as partly"
+    if row.verdict != "inconclusive":
+        return f"{ours} is {_ours(row, number)}; {count}."
+    lacks = "has no interval" if row.ci_low is None else "reaches across a limit"
+    return f"{ours.rstrip(',')}, {_ours(row, number)}, {lacks}: {count}."
 
 
-def _meets(row: Claim, accepted: tuple[float, float]) -> bool:
-    """Whether ours, or its interval, has a value in a range."""
+def _around(number: Number, values: tuple[float, float], between: tuple[float, float]) -> str:
+    """Readings on both sides of a printed value, or around it with their intervals alone."""
+    told = f"Our readings give {_range(values)}{_unit(number)}"
+    if values[0] <= number.low and number.high <= values[1]:
+        return f"{told}; the printed value lies between."
+    return f"{told}, with their intervals {_range(between)}{_unit(number)}; the printed value lies within."
+
+
+def _ours(row: Claim, number: Number) -> str:
     low, high = (row.ours if end is None else end for end in (row.ci_low, row.ci_high))
-    return low is None or high is None or (low <= accepted[1] and accepted[0] <= high)
+    ends = (math.nan if low is None else low, math.nan if high is None else high)
+    return f"{_range(ends)}{_unit(number)}"
 
 
-def _part(number: Number) -> str:
-    """Range that counts as a part of the number: "within 10 to 40 h, a part of it"."""
-    low, high = partial(number.rule)
+def _range(ends: tuple[float, float]) -> str:
+    low, high = map(_told, sorted(ends))
+    return low if low == high else f"{low} to {high}"
+
+
+def _counting(ends: tuple[float, float], number: Number) -> str:
+    """A range that counts: "18 to 22 h", "at most 9 h"."""
     unit = _unit(number)
-    if math.isinf(low):
-        return f"at most {_told(high)}{unit}, which counts as a part of it"
-    if math.isinf(high):
-        return f"at least {_told(low)}{unit}, which counts as a part of it"
-    return f"within {_told(low)} to {_told(high)}{unit}, which counts as a part of it"
+    if math.isinf(ends[0]):
+        return f"at most {_told(ends[1])}{unit}"
+    if math.isinf(ends[1]):
+        return f"at least {_told(ends[0])}{unit}"
+    return f"{_range(ends)}{unit}"
 
 
 def reason(number: Number, outcome: str, row: Claim, readings: int, giving: int) -> str:
     """Why a number has its class; of a reproduced one, which readings give it."""
     if outcome == "reproduced":
-        return _given_by(row, readings, giving)
-    if outcome == "undetermined":
-        return sentence(f"the paper does not print {number.unprinted}")
-    if outcome == "excluded":
-        return sentence(number.excluded)
-    return sentence(number.reason or first_reason(row.why))
+        why = _given_by(row, readings, giving)
+    elif outcome == "undetermined":
+        why = f"the paper does not print {number.unprinted}"
+    elif outcome == "excluded":
+        why = number.excluded
+    else:
+        why = number.reason or first_reason(row.why)
+    return _sentences(why, number.note)
 
 
 def _given_by(row: Claim, readings: int, giving: int) -> str:
     source = next((told for label, told in SOURCES.items() if label in row.labels), "")
     if readings == 1:
-        return sentence(f"It rests on {source}") if source else ""
+        return f"It rests on {source}" if source else ""
     of = f"{giving} of {readings} readings {'gives' if giving == 1 else 'give'} it"
     if giving == readings:
         of = "both readings give it" if readings == 2 else f"all {readings} readings give it"
-    return sentence(f"{of}; the one shown rests on {source}" if source else of)
+    return f"{of}; the one shown rests on {source}" if source else of
 
 
-def needed(row: Claim, statement: str) -> str:
+def needed(number: Number, row: Claim, giving: Collection[str]) -> str:
     """Why a number needs a reading of its own, where no one reading gives all numbers of its statement."""
-    return (
-        f"It needs the reading “{row.shared}”; no one reading gives all the numbers of {statement}."
-    )
+    reading = _of_readings(row, giving)
+    told = f"It needs {reading}; no one reading gives all the numbers of {number.statement}"
+    return _sentences(told, number.note)
 
 
-def exclusion(statement: str, rows: Iterable[Claim]) -> str:
-    """Which reading each number of a statement needs."""
+def _of_readings(row: Claim, giving: Collection[str]) -> str:
+    others = len(giving) - 1
+    or_others = f", or {'another one' if others == 1 else f'one of {others} others'}"
+    return f"the reading “{row.shared}”{or_others if others else ''}"
+
+
+def exclusion(statement: str, needs: Iterable[tuple[Claim, Collection[str]]]) -> str:
+    """Which readings each number of a statement needs; ``needs``: rows with the readings that give their numbers."""
     by: dict[str, list[str]] = {}
-    for row in rows:
-        by.setdefault(row.shared, []).append(f"{row.place}, “{_printed(row)}”")
-    told = "; ".join(f"{' and '.join(places)}: {shared}" for shared, places in by.items())
+    for row, giving in needs:
+        by.setdefault(_of_readings(row, giving), []).append(f"{row.place}, “{_printed(row)}”")
+    told = "; ".join(f"{' and '.join(places)}: {reading}" for reading, places in by.items())
     return f"No one reading gives all the numbers of {statement}. These exclude each other: {told}."
 
 
@@ -161,6 +178,10 @@ def first_reason(why: str) -> str:
         if not told.startswith((WIDE, NONE, AT_THE_LIMIT, "no interval: ", "interval: ")):
             return told
     return UNKNOWN
+
+
+def _sentences(*parts: str) -> str:
+    return " ".join(sentence(part) for part in parts if part)
 
 
 def sentence(text: str) -> str:

@@ -2,8 +2,8 @@
 
 - *reproduced*: some reading gives it. The authors' own program, draw or data is one, and is labelled so.
 - *undetermined*: the paper does not print what decides it, and readings lie on both sides of it, or around it.
-- *excluded*: no reading gives it, and the reason is known for each.
-- *open*: none of these.
+- *excluded*: no reading that the text allows gives it, and the reason is known.
+- *open*: no reading gives it, and the reason has not been shown.
 - *not comparable*: what was measured on another machine or with jobs that are not at hand, or a ratio of such numbers.
 
 The rows decide, by their verdicts and intervals. Of readings with equal verdicts the one that is nearest to the printed
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from experiments.report.contents import AGAINST, REFUTED, Claim, Paper
@@ -39,6 +39,7 @@ class Printed:
     means : what the class says of this number, one sentence.
     because : why it has this class, one sentence; empty where there is nothing to add.
     readings : all rows of the number, also those that contradict the text; at least one.
+    giving : readings of its statement that give it, where there are others to share them.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Printed:
     means: str
     because: str
     readings: tuple[Claim, ...]
+    giving: frozenset[str]
 
     @property
     def place(self) -> str:
@@ -85,8 +87,8 @@ def printed_numbers(paper: Paper, claims: Iterable[Claim]) -> list[Printed]:
     ]
     excluding = _excluding(numbers, printed)
     return [
-        replace(one, because=needed(one.row, statement))
-        if (statement := numbers[one.name].statement) in excluding and one in excluding[statement]
+        replace(one, because=needed(numbers[one.name], one.row, one.giving))
+        if one in excluding.get(numbers[one.name].statement, ())
         else one
         for one in printed
     ]
@@ -95,7 +97,7 @@ def printed_numbers(paper: Paper, claims: Iterable[Claim]) -> list[Printed]:
 def exclusions(paper: Paper, printed: Iterable[Printed]) -> list[str]:
     """Sentences that say which printed numbers need readings that exclude each other."""
     return [
-        exclusion(statement, [one.row for one in ones])
+        exclusion(statement, [(one.row, one.giving) for one in ones])
         for statement, ones in _excluding(numbers_of(paper), printed).items()
     ]
 
@@ -103,16 +105,17 @@ def exclusions(paper: Paper, printed: Iterable[Printed]) -> list[str]:
 def _excluding(
     numbers: Mapping[str, Number], printed: Iterable[Printed]
 ) -> dict[str, list[Printed]]:
-    """Reproduced numbers of each statement of which no one reading gives all."""
+    """Reproduced numbers of each statement that need readings which another number of it does not allow."""
     of_statement: dict[str, list[Printed]] = defaultdict(list)
     for one in printed:
-        if one.outcome == "reproduced" and one.row.shared:
+        if one.outcome == "reproduced" and one.giving and numbers[one.name].statement:
             of_statement[numbers[one.name].statement].append(one)
-    return {
-        statement: ones
-        for statement, ones in of_statement.items()
-        if statement and len({one.row.shared for one in ones}) > 1
-    }
+    found = {}
+    for statement, ones in of_statement.items():
+        if not frozenset.intersection(*(one.giving for one in ones)):
+            apart = [one for one in ones if any(not one.giving & other.giving for other in ones)]
+            found[statement] = apart or ones
+    return found
 
 
 @dataclass(frozen=True)
@@ -141,7 +144,7 @@ def _readings(number: Number, rows: Sequence[Claim]) -> list[_Reading]:
         found[row.reading or i].append(row)
     most = max(map(len, found.values()), default=0)
     weakest = [
-        min(of, key=lambda row: (_rank(row), -number.distance(row.ours)))
+        min(of, key=lambda row: (_rank(row), number.reserve(row.ours)))
         for of in found.values()
         if len(of) == most
     ]
@@ -175,11 +178,13 @@ def _came_of(
         return _rank(one.weakest), -place, -one.distance
 
     best = max(readings, key=quality)
-    row, between = best.weakest, _ends(_allowed(rows))
+    row, allowed = best.weakest, _allowed(rows)
+    values, between = _around(allowed, _value), _around(allowed, _interval)
     outcome = _outcome(number, [one.weakest for one in readings], row, between)
-    means = meaning(number, outcome, row, len(readings), between, best.parts)
+    means = meaning(number, outcome, row, len(readings), values, between, best.parts)
     because = reason(number, outcome, row, len(readings), sum(one.gives for one in readings))
-    return Printed(name, outcome, row, means, because, tuple(rows))
+    giving = frozenset(one.weakest.shared for one in readings if one.gives and one.weakest.shared)
+    return Printed(name, outcome, row, means, because, tuple(rows), giving)
 
 
 def _outcome(
@@ -194,15 +199,25 @@ def _outcome(
     return "open"
 
 
-def _ends(rows: Sequence[Claim]) -> tuple[float, float]:
-    """Least and largest end of the intervals of all rows; NaN without one."""
-    ends = [
-        (row.ours, row.ours) if row.ci_low is None or row.ci_high is None else (row.ci_low, row.ci_high)
-        for row in rows
-        if row.ours is not None
-    ]  # fmt: skip
-    return (
-        (min(low for low, _ in ends), max(high for _, high in ends))
-        if ends
-        else (math.nan, math.nan)
-    )
+def _around(
+    rows: Sequence[Claim], ends: Callable[[Claim], tuple[float, float]]
+) -> tuple[float, float]:
+    """Range that the rows of each part reach around; NaN without a row that has a number."""
+    by_part: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for row in rows:
+        if row.ours is not None:
+            by_part[row.part].append(ends(row))
+    lows = [min(low for low, _ in found) for found in by_part.values()]
+    highs = [max(high for _, high in found) for found in by_part.values()]
+    return max(lows, default=math.nan), min(highs, default=math.nan)
+
+
+def _value(row: Claim) -> tuple[float, float]:
+    assert row.ours is not None
+    return row.ours, row.ours
+
+
+def _interval(row: Claim) -> tuple[float, float]:
+    if row.ci_low is None or row.ci_high is None:
+        return _value(row)
+    return row.ci_low, row.ci_high

@@ -68,6 +68,7 @@ class Number(BaseModel):
     unprinted : what decides the number and is not printed.
     excluded : why no reading that the text allows gives it.
     reason : where it does not come out and neither is said: why, in one sentence without a number of ours.
+    note : what a reader of the class should know beside it, one sentence.
     statement : the figure or section to which it belongs together with others ("Section 4.3"); one reading has to
         give them all.
     read_by : words of the claim that name the reading of that statement (``law``), the same for all its numbers.
@@ -97,6 +98,7 @@ class Number(BaseModel):
     unprinted: str = ""
     excluded: str = ""
     reason: str = ""
+    note: str = ""
     statement: str = ""
     read_by: tuple[str, ...] = ()
     labels: tuple[Label, ...] = ()
@@ -127,13 +129,21 @@ class Number(BaseModel):
             for name, word in told
         )
 
-    def distance(self, ours: float | None) -> float:
-        """Distance of ours from the number, its range or its bound; in its unit, 0 inside."""
+    def part_of(self, words: Mapping[str, Any]) -> str:
+        """The words of a row that name its part of the statement; empty where it has no parts."""
+        return ", ".join(str(words[name]) for name in self.parts if name in words)
+
+    def reserve(self, ours: float | None) -> float:
+        """How far ours lies within the number, its range or its bound, in its unit; negative outside."""
         if ours is None or math.isnan(ours):
-            return math.inf
+            return -math.inf
         low = -math.inf if self.kind == "at most" else self.low
         high = math.inf if self.kind in ("at least", "ordering") else self.high
-        return max(low - ours, ours - high, 0.0)
+        return min(ours - low, high - ours)
+
+    def distance(self, ours: float | None) -> float:
+        """Distance of ours from the number, its range or its bound; in its unit, 0 inside."""
+        return max(-self.reserve(ours), 0.0)
 
     @property
     def _ends(self) -> tuple[float, float]:

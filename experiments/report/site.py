@@ -87,7 +87,7 @@ class Page:
         if not self.paper.is_study:
             return self.printed
         return [
-            Printed(row.published, row.verdict, row, "", row.why, (row,))
+            Printed(row.published, row.verdict, row, "", row.why, (row,), frozenset())
             for row in self.claims
             if row.verdict != "new"
         ]
@@ -256,7 +256,6 @@ def _shared(out: Path, scale: str, pages: Sequence[Page]) -> dict[str, Any]:
         "version": __version__,
         "pages": pages,
         "by_paper": {page.paper.name: page for page in pages},
-        "claims": sum(len(page.numbers) for page in pages),
         "outcomes": OUTCOMES,
         "classes": (*OUTCOMES, *(name for name in VERDICTS if name not in OUTCOMES)),
         "printed_numbers": {
@@ -314,6 +313,8 @@ def number(value: float | str | None) -> str:
 def with_unit(value: float | str | None, unit: str) -> str:
     """`number` with its unit; a text has one where it is a number, a range or a bound ("50-70", "< 60")."""
     bare = re.fullmatch(r"[<>=]* ?[\d.,-]+", value) if isinstance(value, str) else value is not None
+    is_one = value in (1, "1") and len(unit) > 2 and unit.isalpha()
+    unit = unit.removesuffix("s") if is_one else unit
     return f"{number(value)} {unit}" if unit and bare else number(value)
 
 

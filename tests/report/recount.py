@@ -114,19 +114,24 @@ def _whole_readings(rows: list[dict[str, str]]) -> list[list[dict[str, str]]]:
 
 def _weakest(reading: list[dict[str, str]], number: Number | None = None) -> dict[str, str]:
     def weakness(row: dict[str, str]) -> tuple[int, float]:
-        return ORDER.index(row["verdict"]), -_off(row, number) if number else 0.0
+        return ORDER.index(row["verdict"]), _inside(row, number) if number else 0.0
 
     return min(reading, key=weakness)
 
 
+def _inside(row: dict[str, str], number: Number) -> float:
+    """How far ours is inside of what is printed; negative outside."""
+    if not row["ours"]:
+        return -1e99
+    ours, least, most = float(row["ours"]), number.low, number.high
+    above_least = 1e99 if number.kind == "at most" else ours - least
+    below_most = 1e99 if number.kind in ("at least", "ordering") else most - ours
+    return min(above_least, below_most)
+
+
 def _off(row: dict[str, str], number: Number) -> float:
     """How far ours is outside of what is printed."""
-    if not row["ours"]:
-        return 1e99
-    ours, least, most = float(row["ours"]), number.low, number.high
-    below = 0.0 if number.kind == "at most" else least - ours
-    above = 0.0 if number.kind in ("at least", "ordering") else ours - most
-    return max(below, above, 0.0)
+    return max(-_inside(row, number), 0.0)
 
 
 def _class(rows: list[dict[str, str]], readings: list[list[dict[str, str]]], number: Number) -> str:
@@ -139,10 +144,13 @@ def _class(rows: list[dict[str, str]], readings: list[list[dict[str, str]]], num
         "not reproduced" in v or ("partly" in v and "inconclusive" not in v) for v in verdicts
     ):
         return "excluded"
-    ends = [float(row[end] or row["ours"]) for row in rows for end in ("ci_low", "ci_high")]
-    if number.unprinted and min(ends) <= number.low and max(ends) >= number.high:
-        return "undetermined"
-    return "open"
+    around = []
+    for part in {row["part"] for row in rows}:
+        of_part = [row for row in rows if row["part"] == part]
+        least = min(float(row["ci_low"] or row["ours"]) for row in of_part)
+        most = max(float(row["ci_high"] or row["ours"]) for row in of_part)
+        around.append(least <= number.low and most >= number.high)
+    return "undetermined" if number.unprinted and all(around) else "open"
 
 
 def _name(row: dict[str, str]) -> str:

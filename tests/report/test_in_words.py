@@ -6,7 +6,7 @@ import pytest
 
 from experiments.report import outcomes
 from experiments.report.contents import Claim, Paper
-from experiments.report.in_words import exclusion, first_reason, meaning, reason, sentence
+from experiments.report.in_words import exclusion, first_reason, meaning, needed, reason, sentence
 from experiments.report.outcomes import exclusions, printed_numbers
 from experiments.report.published import Number
 
@@ -43,31 +43,32 @@ def row(verdict="not reproduced", **fields):
          "Our interval contains the proven value."),
         (HOURS | {"kind": "theorem", "value": 1}, row(), "open", 1, "Our interval does not contain the proven value."),
         (HOURS | {"kind": "at most", "value": 9, "unit": "x"}, row(), "open", 1,
-         "Our interval is neither at most 9, nor at most 18, which counts as a part of it."),
+         "Our interval is 4 to 6; at most 9 would count as reproduced, at most 18 as partly."),
         (HOURS | {"kind": "ordering", "value": 0}, row(), "open", 2,
-         "The interval of the best of 2 readings is not at least 0 h."),
+         "The interval of the best of 2 readings is 4 to 6 h; at least 0 h would count as reproduced."),
         (SAVED | {"kind": "value", "value": -3}, row("partly"), "open", 1,
-         "Our interval is not within -3.6 to -2.4 %, the margin around the printed value, but within -6 to -1.5 %, which "
-         "counts as a part of it."),
+         "Our interval is 4 to 6 %; -3.6 to -2.4 % would count as reproduced, -6 to -1.5 % as partly."),
         (SAVED | {"kind": "equal", "value": 1, "no_effect": None, "margin": 0.05}, row(), "excluded", 1,
-         "Our interval is not within 0.95 to 1.05 %, the margin around the printed value."),
+         "Our interval is 4 to 6 %; 0.95 to 1.05 % would count as reproduced."),
         (HOURS | {"kind": "at least", "value": 6}, row("inconclusive"), "open", 4,
-         "The interval of the best of 4 readings does not tell whether ours is at least 6 h."),
+         "The interval of the best of 4 readings, 4 to 6 h, reaches across a limit: at least 6 h would count as reproduced, "
+         "at least 3 h as partly."),
         (HOURS | {"kind": "at least", "value": 7}, row("inconclusive"), "open", 1,
-         "Our interval is not at least 7 h, and does not tell whether ours is at least 3.5 h, which counts as a part of it."),
+         "Our interval, 4 to 6 h, reaches across a limit: at least 7 h would count as reproduced, at least 3.5 h as partly."),
         (HOURS | {"kind": "at least", "value": 9}, row("inconclusive", ci_low=None, ci_high=None), "open", 1,
-         "Our number is not at least 9 h, and does not tell whether ours is at least 4.5 h, which counts as a part of it."),
+         "Our number, 5 h, has no interval: at least 9 h would count as reproduced, at least 4.5 h as partly."),
         (SAVED | {"kind": "value", "value": 96, "saving": True}, row(ci_low=79.0, ours=80.0, ci_high=81.0), "open", 1,
-         "Our interval is neither within 95.2 to 96.8 %, the margin around the printed value, nor within 92 to 98 %, which "
-         "counts as a part of it."),
-        (HOURS | {"value": 20}, row(), "undetermined", 2, "Our readings reach from 1.5 to 30 h; the printed value lies between."),
+         "Our interval is 79 to 81 %; 95.2 to 96.8 % would count as reproduced, 92 to 98 % as partly."),
+        (HOURS | {"value": 20}, row(), "undetermined", 2, "Our readings give 2 to 25 h; the printed value lies between."),
+        (HOURS | {"value": 28}, row(), "undetermined", 2,
+         "Our readings give 2 to 25 h, with their intervals 1.5 to 30 h; the printed value lies within."),
         (HOURS | {"value": 20}, row("not comparable"), "not comparable", 1, "It cannot be compared."),
         (HOURS | {"value": 5000}, row("reproduced"), "reproduced", 1,
          "Our interval is within 4,500 to 5,500 h, the margin around the printed value."),
     ],
 )  # fmt: skip
 def test_the_class_of_a_number_in_one_sentence(number, of, outcome, readings, told):
-    assert meaning(Number(**number), outcome, of, readings, (1.5, 30)) == told
+    assert meaning(Number(**number), outcome, of, readings, (2, 25), (1.5, 30)) == told
 
 
 def test_the_class_of_a_statement_of_several_parts():
@@ -76,15 +77,14 @@ def test_the_class_of_a_statement_of_several_parts():
         "within the printed range, 10 to 20 h",
     )
     assert (
-        meaning(number, "reproduced", row("reproduced"), 2, (1, 2), 3)
+        meaning(number, "reproduced", row("reproduced"), 2, (1, 2), (1, 2), 3)
         == f"The intervals of all 3 parts are {range_h}."
     )
     assert "intervals of both parts" in meaning(
-        number, "reproduced", row("reproduced"), 2, (1, 2), 2
+        number, "reproduced", row("reproduced"), 2, (1, 2), (1, 2), 2
     )
-    assert meaning(number, "open", row(), 1, (1, 2), 3) == (
-        f"Our interval, in the weakest of 3 parts, is neither {range_h}, nor within 5 to 40 h, which "
-        "counts as a part of it."
+    assert meaning(number, "open", row(), 1, (1, 2), (1, 2), 3) == (
+        "Our interval, in the weakest of 3 parts, is 4 to 6 h; 10 to 20 h would count as reproduced, 5 to 40 h as partly."
     )
 
 
@@ -99,6 +99,9 @@ def test_the_class_of_a_statement_of_several_parts():
         ({}, row("reproduced", labels=("variant",)), "reproduced", (3, 1),
          "1 of 3 readings gives it; the one shown rests on a reading beside the printed one."),
         ({}, row("reproduced"), "reproduced", (3, 2), "2 of 3 readings give it."),
+        ({"note": "the sign alone counts"}, row("reproduced"), "reproduced", (2, 2),
+         "Both readings give it. The sign alone counts."),
+        ({"note": "the sign alone counts"}, row("reproduced"), "reproduced", (1, 1), "The sign alone counts."),
         ({"unprinted": "the load"}, row(), "undetermined", (2, 0), "The paper does not print the load."),
         ({"excluded": "the table contradicts the text"}, row(), "excluded", (1, 0),
          "The table contradicts the text."),
@@ -168,17 +171,70 @@ def test_readings_that_exclude_each_other_are_told(monkeypatch):
         == "It needs the reading “one law”; no one reading gives all the numbers of Figure 1."
     )
     assert excluding == [
-        "No one reading gives all the numbers of Figure 1. These exclude each other: Table 1, “20 h”: one law; "
-        "Table 1, “20 h”: another law."
+        "No one reading gives all the numbers of Figure 1. These exclude each other: Table 1, “20 h”: the reading “one law”; "
+        "Table 1, “20 h”: the reading “another law”."
     ]
     one_misses = [*rows[:2], ("b", "one law", 30, "partly")]
     assert together(monkeypatch, one_misses)[2] == []
 
 
+def test_a_number_that_several_readings_give_excludes_only_those_that_it_cannot_have(monkeypatch):
+    """a needs one law, b another; c holds under both, and so excludes neither."""
+    fields = HOURS | {"value": 20, "statement": "Figure 1", "read_by": ("law",)}
+    monkeypatch.setattr(outcomes, "numbers_of", lambda _: {n: Number(**fields) for n in "abc"})
+    claims = [
+        replace(row("reproduced", ours=20, claim=f"{name}, {law}"), published=name, shared=law)
+        for name, law in [("a", "x"), ("b", "y"), ("c", "x"), ("c", "y")]
+    ]
+    printed = printed_numbers(PAPER, claims)
+    needs = "It needs the reading “{}”; no one reading gives all the numbers of Figure 1."
+    assert [p.because for p in printed] == [
+        needs.format("x"), needs.format("y"), "Both readings give it.",
+    ]  # fmt: skip
+    assert "and" not in exclusions(PAPER, printed)[0].partition("each other")[2]
+
+
+@pytest.mark.parametrize(
+    ("parts", "outcome"),
+    [
+        # Each part has readings on both sides of 20; or one side for each part, which tells nothing.
+        ({"a": (10, 30), "b": (15, 25)}, "undetermined"),
+        ({"a": (10, 15), "b": (25, 30)}, "open"),
+    ],
+)
+def test_readings_on_both_sides_are_those_of_one_part(monkeypatch, parts, outcome):
+    number = Number(**HOURS, value=20, unprinted="the day", parts=("part",))
+    monkeypatch.setattr(outcomes, "numbers_of", lambda _: {"mean": number})
+    claims = [
+        row("partly", ours=ours, ci_low=ours, ci_high=ours, part=part, reading=f"day {day}", claim=f"{part} {day}")
+        for part, days in parts.items()
+        for day, ours in enumerate(days)
+    ]  # fmt: skip
+    (printed,) = printed_numbers(PAPER, claims)
+    assert printed.outcome == outcome
+
+
+def test_the_weakest_part_of_a_bound_is_the_one_nearest_to_it(monkeypatch):
+    """Of two ratios of at least 1, 1.0002 counts, and not 4.7."""
+    number = Number(place="Figure 1", claim="ratio", kind="at least", value=1, parts=("part",))
+    monkeypatch.setattr(outcomes, "numbers_of", lambda _: {"mean": number})
+    claims = [
+        row("reproduced", ours=ours, part=part, reading="one", claim=part)
+        for part, ours in (("DRF", 4.7), ("Tetris", 1.0002))
+    ]
+    (printed,) = printed_numbers(PAPER, claims)
+    assert printed.row.ours == 1.0002
+
+
 def test_numbers_of_one_reading_stand_together():
-    rows = [row(shared=law) for law in ("x", "x", "y")]
-    assert exclusion("Figure 1", rows).endswith(
-        "Table 1, “20 h” and Table 1, “20 h”: x; Table 1, “20 h”: y."
+    needs = [(row(shared="x"), "x"), (row(shared="x"), "x"), (row(shared="y"), "yz")]
+    assert exclusion("Figure 1", needs).endswith(
+        "Table 1, “20 h” and Table 1, “20 h”: the reading “x”; Table 1, “20 h”: the reading “y”, or another one."
+    )
+    number = Number(**HOURS, value=20, statement="Figure 1", note="the sign alone counts")
+    assert needed(number, row(shared="y"), "xyz") == (
+        "It needs the reading “y”, or one of 2 others; no one reading gives all the numbers of Figure 1. "
+        "The sign alone counts."
     )
 
 

@@ -288,6 +288,8 @@ def test_numbers_are_readable(value, told):
 def test_a_printed_text_has_its_unit_where_it_is_a_number(value, told):
     assert with_unit(value, "%") == told
     assert with_unit(value, "") == number(value)
+    assert [with_unit(1, u) for u in ("servers", "s", "GB/s")] == ["1 server", "1 s", "1 GB/s"]
+    assert with_unit(2, "servers") == "2 servers"
     assert as_printed(1.08438, "EUR") == "1.08438 EUR"
     assert as_printed(300000, "") == "300,000"
     assert as_printed(value, "%") == told
