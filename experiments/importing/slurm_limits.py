@@ -184,8 +184,8 @@ class ImportedLimits:
             given.setdefault(owner, set()).add(key)
         chosen = next((owner for owner in OWNERS if owner in given), None)
         has = made.keys.get("tenants", {}).get("by")
-        if has is not None and chosen is not None and has[0] != chosen:
-            chosen = str(has[0]) if str(has[0]) in given else None
+        if has is not None and has[0] != chosen:  # fair shares are of users, who come first
+            chosen = None
         by = chosen if has is None else has[0]
         for owner, keys in given.items():
             for key in sorted(keys):

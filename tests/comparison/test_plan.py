@@ -190,6 +190,18 @@ def test_options_of_a_policy_that_is_not_compared(settings, policies, is_wrong):
         _check_options(settings, "fifo", Plan(policies))
 
 
+@pytest.mark.parametrize(
+    ("over", "settings"),
+    [([], ["policy_options.order=sjf"]), (["policy_options.order=sjf,fifo"], [])],
+)
+def test_options_are_those_of_the_policy_of_the_file(nobody, trace, over, settings):
+    """A file of jobs has easy-backfill, whose options are of use where it is compared."""
+    settings = ["cluster.num_nodes=7", *settings]
+    assert list(cells_of(trace, Plan(["easy-backfill"]), over, settings, None))
+    with pytest.raises(InputError, match="order=sjf is of easy-backfill, which is not compared"):
+        list(cells_of(trace, Plan(["fifo"]), over, settings, None))
+
+
 def test_every_file_at_every_combination(nobody, random, trace):
     """Files first, the last key changes fastest; ``--set`` holds for all."""
     cells = list(cells_of(

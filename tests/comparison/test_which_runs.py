@@ -635,3 +635,4 @@ def test_the_cpu_time_of_decisions_is_beside_the_metrics():
     assert list(alone.bounds) == ["view", "metric", "bound"]
     assert list(alone.excluded) == ["policy", "reason"]
     assert (alone.source, alone.metrics, alone.settings, alone.base) == ("x", (JCT,), (), "a")
+    assert of_runs("x", runs, [], [JCT], "a", (JCT,)).columns == (JCT,)

@@ -394,18 +394,25 @@ def test_the_first_of_several_in_an_order(order, count, places):
 
 
 @pytest.mark.parametrize(
-    ("order", "jobs"), [("fifo", [1, 2, 3]), ("sjf", [3, 1, 2]), ("priority", [2, 1, 3])]
+    ("order", "jobs"),
+    [
+        ("fifo", [1, 2, 3]),
+        ("sjf", [3, 1, 2]),
+        ("priority", [2, 1, 3]),
+        ("multifactor", [3, 1, 2]),
+    ],
 )
 def test_the_waiting_jobs_in_the_order_in_which_they_are_looked_at(order, jobs):
-    policy, found = make_policy("easy-backfill", order=order), []
+    options = {"weight_qos": 9.0, "qos_priority": "high=2 low=1"} if order == "multifactor" else {}
+    policy, found = make_policy("easy-backfill", order=order, **options), []
 
     def decide(view):
         if view.now_s == 1:
             found.append([*policy.ordered(view)])
         return policy.decide(view)
 
-    times = {"requested_s": [9, 5, 6, 4], "priority": [0, 1, 2, 1]}
-    run(fixed([0, 1, 1, 1], [9, 5, 6, 4], **times), nodes(), decide)
+    more = {"requested_s": [9, 5, 6, 4], "priority": [0, 1, 2, 1], "qos": ["", "low", "", "high"]}
+    run(fixed([0, 1, 1, 1], [9, 5, 6, 4], **more), nodes(), decide)
     assert [*found[0]] == jobs
 
 

@@ -113,6 +113,7 @@ def test_limits_that_are_not_taken_are_listed(made):
             {"by": "account", "max_jobs": {"ai": 4}, "quota": {"ai": 16}},
         ),
         ("c|ai|||4||||\nc|ai|ann||||2||\n", {"by": "user", "max_jobs": {"ann": 2}}),
+        ("", {}),
         ("c|ai|ann||||0||\nc|ai|bob|||gres/gpu=0|||\n", {}),  # may run nothing
         # of eve there is no job
         ("c|ai|ann||||2||\nc|ai|eve||||2||\n", {"by": "user", "max_jobs": {"ann": 2}}),
@@ -158,9 +159,9 @@ def test_clusters_stand_apart(made):
 
 def test_what_associations_say_in_vain_is_listed(made):
     assoc = made.folder / "assoc.txt"
-    rows = "c|root|||8||||\nc|ai|||4||2||\nc|ai|ann||||0|cpu=8|normal\nc|ai|bob||3||||\n"
+    rows = "c|root|||8||||\nc|ai|||4||2||\nc|ai|ann||||0|cpu=8|normal\nc|ai|bob||1||||\n"
     found = made(assoc=ASSOC + rows, log=JOBS)
-    assert tenants(found) == {"by": "user", "max_jobs": {"bob": 3}}
+    assert tenants(found) == {"by": "user", "max_jobs": {"bob": 1}}
     assert found.keys["tenants"]["max_jobs"][1] == f"MaxJobs and GrpJobs of {assoc}"
     assert [each for each in found.unused if str(assoc) in each] == [
         f"limits of nothing at all (MaxJobs and GrpJobs of {assoc}): ann",
@@ -187,6 +188,20 @@ def test_limits_that_are_no_numbers(made):
         made(assoc="Name|Priority\na|0\n")
     with input_error("assoc.txt: is empty, expected Account and User between |"):
         made(assoc="\n")
+    with input_error("assoc.txt: row 2 has 3 columns, expected 2"):
+        made(assoc="Account|User\nai|ann\nai|bob|4\n")
+
+
+@pytest.mark.parametrize(
+    ("count", "told"), [(5, "a0, a1, a2, a3, a4"), (7, "a0, a1, a2, a3, a4, 2 more")]
+)
+def test_the_first_names_stand_for_many(made, count, told):
+    rows = "".join(f"c|a{k}|||4||||\n" for k in range(count))
+    found = made(assoc=f"{ASSOC}{rows}c|ai|||4|gres/gpu=8|||\n", log=JOBS)
+    assoc = made.folder / "assoc.txt"
+    begin = f"limits of jobs (GrpJobs of {assoc}) of accounts that no job names, such as parents: "
+    assert [each for each in found.unused if each.startswith(begin)] == [begin + told]
+    assert found.keys["tenants"]["quota"] == ({"ai": 8}, f"GrpTRES of {assoc}")
 
 
 # -- events ---------------------------------------------------------------------------------------
@@ -212,6 +227,51 @@ def test_events_become_outages_of_the_scenarios_nodes(made):
     told = " ".join(found.unused)
     assert f"1 event of {events}, of nodes without GPUs, or of other names" in told
     assert "jobs on drained nodes end first, in 1 event of" in told
+
+
+@pytest.mark.parametrize(
+    ("rows", "outages", "others", "drained"),
+    [
+        # of nodes without GPUs or of other names; those are no outages
+        ("login|{}|{}|DOWN\nother|{}|{}|DRAIN\n", 0, "2 events", None),
+        ("login|{}|{}|DRAIN\nbig|{}|{}|DOWN\n", 1, "1 event", None),
+        # also where an event takes no time
+        ("big|{0}|{0}|DRAIN\nbig|{0}|{1}|down+drain\ngpu01|{0}|{1}|DRAIN\n", 2, None, "2 events"),
+        ("|{}|{}|DOWN\n", 0, None, None),
+    ],
+)  # fmt: skip
+def test_events_are_counted(made, rows, outages, others, drained):
+    begin, end = "2026-01-05T08:00:00", "2026-01-06T08:00:00"
+    found = made(
+        events="NodeName|TimeStart|TimeEnd|State\n"
+        + rows.replace("{}|{}", "{0}|{1}").format(begin, end)
+    )
+    events = made.folder / "events.txt"
+    told = f"{outages} event{'s' if outages > 1 else ''} of {events}"
+    assert found.keys.get("outages") == ({"path": ("made-outages.csv", told)} if outages else None)
+    assert [len(text.splitlines()) for text in found.files.values()] == [outages + 1][:outages]
+    of_events = [each for each in found.unused if str(events) in each]
+    expected = [f"{others} of {events}, of nodes without GPUs, or of other names"] if others else []
+    if drained:
+        expected.append(
+            f"that jobs on drained nodes end first, in {drained} of {events}: here they are stopped and start again"
+        )
+    assert of_events == expected
+
+
+@pytest.mark.parametrize("missing", ["NodeName", "TimeStart", "TimeEnd"])
+def test_events_without_a_column(made, missing):
+    head = "NodeName|TimeStart|TimeEnd".replace(missing, "Other")
+    with input_error("expected NodeName and TimeStart and TimeEnd between |"):
+        made(events=f"{head}\nbig|2026-01-05T08:00:00|Unknown\n")
+
+
+def test_reasons_in_another_encoding(made):
+    made(events=EVENTS)
+    path = made.folder / "events.txt"
+    path.write_bytes(path.read_bytes().replace(b"maintenance", b"f\xfcr"))
+    found = from_slurm(made.folder / "slurm.conf", None, "", None, path, made.folder / "made.toml")
+    assert found.keys["outages"]["path"][1] == f"2 events of {path}"
 
 
 def test_events_without_nodes_or_a_begin(made):
