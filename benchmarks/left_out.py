@@ -33,6 +33,7 @@ COMMANDS = tuple(
     if file.startswith("experiments/commands/theory_commands/")
 )
 WRITTEN = tuple(name if name[0] in "+@" else f'"{name}"' for name in NAMES)
+BEGINNINGS = tuple(name if name[0] in "+@" else f'"{name}' for name in NAMES)
 _PARTS = re.compile(r"[+@]?[\w.-]+")
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -112,10 +113,21 @@ def body_of(node: ast.AST) -> list[ast.AST]:
 
 
 def page_of(node: ast.AST) -> str:
-    """A page that an import takes from, and whose runs name the family's policies; else nothing."""
-    parts = str(node.module).split(".") if isinstance(node, ast.ImportFrom) else []
-    known = parts[:1] == ["experiments"] and len(parts) > 2 and parts[2] in PARAMETERS
-    return parts[2] if known and parts[3:] in ([], ["runs"]) else ""
+    """A page that an import takes from, and whose runs name the family's policies; else nothing.
+
+    Its modules are passed over but for those that read its files of runs, or name the policies themselves.
+    """
+    if not (isinstance(node, ast.ImportFrom) and str(node.module).startswith("experiments.")):
+        return ""
+    for module in imported(node):
+        parts = module.split(".")
+        path = ROOT / f"{module.replace('.', '/')}.py"
+        if len(parts) > 2 and parts[2] in PARAMETERS:
+            text = path.read_text("utf-8") if path.exists() else ""
+            whole = len(parts) == 3 or any(each in text for each in ('.toml"', *BEGINNINGS))
+            if whole and (ROOT / "/".join(parts[:3])).is_dir():
+                return parts[2]
+    return ""
 
 
 def reached(path: Path, name: str) -> Iterator[ast.AST]:

@@ -22,6 +22,7 @@ from schedlab import serve
 from tests.bench.copies import COPIES, copy_of_task, facts
 from tests.command import ROOT, done, refused, schedlab
 from tests.errors import input_error
+from tests.families import registered
 
 OPEN = [name for name, each in task.tasks().items() if not each.trace_sha256]
 FEWER = {"cost-v1": "workload.jobs_per_node=3", "fractions-v1": "workload.num_jobs=150"}
@@ -106,7 +107,7 @@ def test_baselines_on_few_jobs_know_no_more():
 
 def check_marks(name):
     own, scenario = task.task_of(name), task.scenario_of_task(name, "s")
-    for policy in own.policies:
+    for policy in registered(*own.policies):
         taken, options = parse_policy(policy)
         update = {"policy": taken, "policy_options": options}
         ahead = running.looks_ahead(scenario.model_copy(update=update))

@@ -17,6 +17,7 @@ from simulator.features.spot import SpotKeys
 from simulator.laws import Deterministic, Exponential
 from tests.core.jobs import elastic
 from tests.core.jobs import run as simulated
+from tests.families import registered
 
 VM = NodeType("vm", "A", 2, 3.6)
 ONE = elastic([[[np.inf, 100.0, np.inf]]], due_s=[1e4])
@@ -42,7 +43,7 @@ def test_one_vm_by_hand():
 @settings(max_examples=15, deadline=None, derandomize=True)
 @given(
     seed=st.integers(0, 1000),
-    name=st.sampled_from(["fifo", "edf", "greedy", "milp"]),
+    name=st.sampled_from(registered("fifo", "edf", "greedy", "milp")),
     price=st.sampled_from([0.0, 0.3, 1.0]),
 )
 def test_money_is_that_of_the_schedule(seed, name, price):

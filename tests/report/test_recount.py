@@ -198,5 +198,7 @@ def test_the_committed_files_pass(tmp_path):
     assert differing(claims, readings, of) == []
     assert recount(readings, of)
     write_claims(tmp_path, read_pages(COMMITTED, all_papers()))
+    there = {paper.name for paper in all_papers()}
     for name in ("claims.csv", "readings.csv"):
-        assert (tmp_path / name).read_text("utf-8") == (COMMITTED / name).read_text("utf-8")
+        kept = [row for row in read(COMMITTED / name) if row["paper"] in there]
+        assert read(tmp_path / name) == kept
