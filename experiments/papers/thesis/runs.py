@@ -42,6 +42,8 @@ DUE_LAWS = {
 """The thesis prints no law of due dates: both of its group's are run, in every figure."""
 RELEASED = ("greedy-released", "greedy-released-1")
 """The authors' greedy: the last version of their program, and version 1."""
+RELEASED_RG = "randomised-released-1"
+"""Their randomised greedy of version 1, one seed on three traces at paper scale, up to `MILP_UP_TO` nodes."""
 BY_GAP_PRINTED = ("edf", "greedy", *RELEASED, "randomised-greedy", *MODELS)
 BY_SIZE_PRINTED = (
     "greedy", *RELEASED, "randomised-greedy", "hierarchical-greedy", "hierarchical-randomised",
@@ -185,6 +187,9 @@ def _wanted(columns: Labels, scale: Scale) -> bool:
     if columns["study"] == "error":
         return columns["trace"] in TRACES
     method, num_nodes = str(columns["method"]), int(columns["num_nodes"] or 0)
+    if method == RELEASED_RG:
+        of_scale = scale == "paper" and num_nodes <= MILP_UP_TO
+        return of_scale and columns["seed"] == 1 and columns["trace"] in TRACES
     if columns["due"] != "min-2max" and method not in AGAIN:
         return False
     if columns["study"] == "gap":
