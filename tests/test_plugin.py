@@ -218,6 +218,7 @@ def documented_scenario(folder: Path, **changes: str) -> None:
     (folder / "scenario.toml").write_text(text)
 
 
+@pytest.mark.long
 def test_workload_dispatcher_and_policy_of_a_package(told, folder):
     ran, listed, accounts = told["scenario.toml"], told["policies"], told["days.txt"]
     assert ran[0] == 0, ran[2]
@@ -238,6 +239,7 @@ def test_workload_dispatcher_and_policy_of_a_package(told, folder):
     assert ends.to_dict() == {"a": 90.0, "b": 150.0}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", WRONG)
 def test_mistakes_are_one_line(told, name):
     code, _, complaint = told[f"{name}.toml"]
@@ -261,6 +263,7 @@ def test_a_package_that_answers_with_something_else_is_told(tmp_path):
     assert "workload: days:DayAndNight is no WorkloadTable" in told
 
 
+@pytest.mark.long
 def test_its_options_can_be_swept(told, folder):
     """Another value is another run."""
     code, _, errors = told["run"]

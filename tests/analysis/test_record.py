@@ -320,6 +320,7 @@ def test_a_log_with_dates_and_states_alone_tells_these():
     assert "starts" not in line(lines, "clock")
 
 
+@pytest.mark.long
 def test_the_picture_has_waits_and_use(tmp_path):
     jobs = logged(record([(0, 0, HOUR_S, 3), (5, HOUR_S, 2 * HOUR_S, 3)]))
     trace = describe(jobs, "csv", None, (1, 4))

@@ -30,6 +30,7 @@ def test_the_papers_server_both_ways():
     assert "95 % interval" in lines[4]
 
 
+@pytest.mark.long
 def test_simulation_finds_its_own_number():
     """The approximation is too dark here: where it asks for five servers, four will do."""
     lines = size_server(200, 1 / 4500, "hyperexponential:40,cv2=4", 45.0, seed=0).splitlines()
@@ -39,12 +40,14 @@ def test_simulation_finds_its_own_number():
     assert heads == [f"simulation with {count} servers" for count in (3, 4, 5)]
 
 
+@pytest.mark.long
 def test_simulation_may_want_one_more_than_the_formula():
     lines = size_server(4, 1 / 4500, "exponential:40", 41.48, seed=0).splitlines()
     assert "theory (M/M/c, exactly): 1 server" in lines[1]
     assert "simulation: 2 servers" in lines
 
 
+@pytest.mark.long
 def test_simulated_means_are_those_of_the_formula():
     found = simulated_response_s(3, 0.05, Exponential(40), seed=2)
     assert found is not None

@@ -160,6 +160,7 @@ def test_poisson_arrivals_look_exponential():
     assert len(fitted) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", [1, 5])
 def test_few_jobs_have_a_picture_too(tmp_path, count):
     rows = "".join(f"j{j},{10 * j},{60 + j},{2**j}\n" for j in range(count))

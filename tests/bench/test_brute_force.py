@@ -57,7 +57,7 @@ def mutated(rows, rng):
 
 def test_each_second_of_small_schedules():
     rng, verdicts = random.Random(1), []
-    for _ in range(400):
+    for _ in range(200):
         count = rng.randint(1, 4)
         submit_s = sorted(rng.randint(0, 5) for _ in range(count))
         work_s = [rng.randint(1, 6) for _ in range(count)]
@@ -76,4 +76,4 @@ def test_each_second_of_small_schedules():
         right = is_right(rows, submit_s, work_s, gpus)
         assert right == (not found.faults), (rows, submit_s, work_s, gpus, found.faults)
         verdicts.append(right)
-    assert 100 < sum(verdicts) < 300, "both kinds are tried"
+    assert 50 < sum(verdicts) < 150, "both kinds are tried"

@@ -28,7 +28,7 @@ OPEN = [name for name, each in task.tasks().items() if not each.trace_sha256]
 FEWER = {"cost-v1": "workload.jobs_per_node=3", "fractions-v1": "workload.num_jobs=150"}
 """Of the task's jobs, enough to look at a schedule of theirs; other tasks have `FEW`."""
 FEW = "workload.num_jobs=60"
-SOON = [("fractions-v1", "s"), *((n, s) for n in OPEN if n != "fractions-v1" for s in "sml")]
+SOON = [(name, size) for name in OPEN if name != "fractions-v1" for size in "sml"]
 """Jobs of tasks that are drawn in a second."""
 
 
@@ -100,6 +100,7 @@ def test_baselines_that_know_more_are_marked(name):
     check_marks(name)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("fewer_jobs")
 def test_baselines_on_few_jobs_know_no_more():
     check_marks("cost-v1")
@@ -242,6 +243,7 @@ class Half:
 """
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small")
 def test_a_policy_that_halves_durations_in_memory(tmp_path, monkeypatch):
     """Its run ends the command: the check has jobs of its own. Nothing of a table is written."""

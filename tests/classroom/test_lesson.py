@@ -150,6 +150,7 @@ def test_the_shortest_first_is_better_than_the_fewest_gpus_first():
     assert "15 % longer, with a 95 % interval from 7 to 57 %" in solution(8)
 
 
+@pytest.mark.long
 def test_preemption_needs_all_jobs_in_the_list():
     told, code = solution(9), code_of(9)
     waiting = code.replace("[*view.waiting, *view.running]", "view.waiting")

@@ -87,6 +87,7 @@ def test_two_runs_of_a_scenario_leave_the_same_bytes(tmp_path):
         assert ("objective" in pd.read_csv(one / "decisions.csv")) == (path.stem == "milp")
 
 
+@pytest.mark.long
 def test_cpu_times_have_a_file_of_their_own(tmp_path):
     scenario, out = tmp_path / "scenario.toml", tmp_path / "out"
     scenario.write_text(MILP)

@@ -102,6 +102,7 @@ def test_a_policy_of_a_file_says_what_it_requires(command, tmp_path):
     )
 
 
+@pytest.mark.long
 def test_from_template_to_figure(command, tmp_path):
     assert command("new policy")[0] == command("new scenario")[0] == 0
     scenario = (tmp_path / "scenario.toml").read_text("utf-8").replace("[100, 900]", "[10, 90]")

@@ -51,6 +51,7 @@ def finished_sweep(folder: Path) -> Task:
     return task
 
 
+@pytest.mark.long
 def test_results_that_cannot_be_written(disk, tmp_path):
     """Each command that writes, into a folder that is there and into one that is not."""
     folder, freeze = disk
@@ -121,6 +122,7 @@ def test_a_disk_that_cannot_be_written_any_more_stops_a_sweep(tmp_path):
         assert store.states() == {task.key: "done"}
 
 
+@pytest.mark.long
 @pytest.mark.skipif(
     not hasattr(numba.config, "CACHE_LOCATOR_CLASSES"),
     reason="this Numba looks for a folder of its own",

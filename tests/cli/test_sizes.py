@@ -110,6 +110,7 @@ def test_a_table_of_times_that_would_fill_the_memory():
     assert 8 * MOST_TIMES == 2e9
 
 
+@pytest.mark.long
 def test_compressed_gigabytes_are_never_held(tmp_path):
     """128 MB in 130 kB are refused at the 64 MiB that are free, and none of them is kept."""
     path = tmp_path / "jobs.csv.gz"

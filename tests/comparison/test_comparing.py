@@ -96,6 +96,7 @@ def test_one_job_alone_has_a_metric(tmp_path):
     assert found.metrics == ("mean_jct_s",)
 
 
+@pytest.mark.long
 def test_replicates_until_it_is_precise(tmp_path):
     found = compare(scenario(tmp_path, jobs=400), ["fifo"], ["mean_jct_s"], precision=0.08)
     row = means(found).iloc[0]
@@ -117,6 +118,7 @@ def test_differences_are_paired(tmp_path):
     assert (difference["upper"] - difference["lower"]) / 2 < half
 
 
+@pytest.mark.long
 def test_a_trace_has_an_interval_from_traces_drawn_from_it(tmp_path):
     """Nobody waits on 60 GPUs, so completion times are durations: the law of their mean is known."""
     path = trace(tmp_path)
@@ -184,6 +186,7 @@ def test_a_policy_has_the_view_that_it_wants_and_all_have_the_same_jobs(tmp_path
     assert {"late_jobs"} <= set(plain.runs)
 
 
+@pytest.mark.long
 def test_without_policies_all_that_can_run(tmp_path):
     found = compare(
         trace(tmp_path, 5), (), ["mean_jct_s"], draws=1,
@@ -202,6 +205,7 @@ def test_without_policies_all_that_can_run(tmp_path):
     assert means(found).loc[list(minus), "mean"].min() == means(found).loc[best, "mean"]
 
 
+@pytest.mark.long
 def test_all_beside_policies_of_ones_own(tmp_path, monkeypatch):
     """The first is what the others are compared with; nobody comes twice, and "all" is no policy."""
     monkeypatch.setenv(CODE_ALLOWED, "1")

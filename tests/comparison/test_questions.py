@@ -35,6 +35,7 @@ def test_the_curve(three, tmp_path):
     assert curve["meets"].tolist() == [False, True, True]
 
 
+@pytest.mark.long
 def test_the_highest_price(three):
     """Two nodes for 200 s at 3.6 an hour cost 0.4; 3.61 cost more."""
     found = best_size(
@@ -47,6 +48,7 @@ def test_the_highest_price(three):
     )
 
 
+@pytest.mark.long
 def test_which_policies_meet(tmp_path):
     """A long job before a short one on one GPU: in order the waits are 0 and 99 s, 49.5 s; the shorter first, 0 and 0.9."""
     path = tmp_path / "two.csv"
@@ -96,6 +98,7 @@ def erlang_wait_s(servers, load, service_s):
     return last / (sum(terms) + last) * service_s / (servers - load)
 
 
+@pytest.mark.long
 def test_the_smallest_size_of_a_queue_is_erlangs(tmp_path):
     """M/M/c at 4 erlang: 1994 s on 5 servers, 513 s on 6. Each of four seeds of 600 jobs has to meet 1,100 s."""
     path = tmp_path / "mmc.toml"

@@ -56,6 +56,7 @@ def test_commands_say_it(words, ratio, tmp_path):
     assert (ran.stdout + ran.stderr).count(LINE.format(ratio)) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("target", "told"),
     [
@@ -73,6 +74,7 @@ def test_size_without_todays_nodes_takes_the_fewest_that_the_log_used(target, to
     assert f"{note}{told}{after}" in ran.stderr
 
 
+@pytest.mark.long
 def test_size_of_a_log_whose_job_needs_the_memory_of_several_nodes(tmp_path):
     """One job of 3 GPUs and 150 GB at a time: three nodes of 64 GB hold it, though one has its GPUs."""
     log = tmp_path / "log.csv"

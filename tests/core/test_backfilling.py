@@ -94,13 +94,13 @@ def compare(seed: int) -> None:
 
 
 def test_starts_and_places_are_those_of_a_plain_program():
-    for seed in range(100):
+    for seed in range(50):
         compare(seed)
 
 
 @pytest.mark.slow
 def test_starts_and_places_are_those_of_a_plain_program_5000_times():
-    for seed in range(100, 5_100):
+    for seed in range(50, 5_050):
         compare(seed)
 
 

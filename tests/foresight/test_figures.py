@@ -7,6 +7,7 @@ from tests.pictures.drawn import ALL, drawn_of
 from tests.pictures.made_up import results
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("names", [(), ALL])
 def test_all_figures_are_drawn(tmp_path, names):
     costs = {"total_cost": 100.0, "mean_jct_s": 1000.0}

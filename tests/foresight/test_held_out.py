@@ -58,6 +58,7 @@ def test_a_run_and_its_bound():
     assert found["best"] <= plan["clairvoyant"] < plan["foresight"]
 
 
+@pytest.mark.long
 def test_the_simulations_are_those_of_the_files():
     """At paper scale every run of every file of the page, and nothing else; at quick scale a part of them."""
     in_files = [

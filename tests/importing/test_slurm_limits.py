@@ -288,6 +288,7 @@ def test_events_without_nodes_or_a_begin(made):
         made(events="NodeName|TimeStart|TimeEnd\nbig|2026-01-01T00:00:00|soon\n")
 
 
+@pytest.mark.long
 def test_import_and_run(tmp_path):
     """Files are named as seen from the scenario's folder. Node gpu02 is away from 8:00 to 9:00, twice listed; 3 jobs of 4 GPUs each take the others, and one waits for it.
 

@@ -27,6 +27,7 @@ def imports_of(file: str) -> set[str]:
     return found
 
 
+@pytest.mark.long
 def test_nothing_imports_a_family_but_itself():
     owner = {module_of(file): name for file, name in FAMILY_OF.items() if file.endswith(".py")}
     code = [file for file in files() if file.endswith(".py") and not file.startswith("tests/")]

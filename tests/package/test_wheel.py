@@ -61,6 +61,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     return run
 
 
+@pytest.mark.long
 def test_what_is_in_the_wheel(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     for package in ("simulator", "policies", "experiments"):

@@ -74,6 +74,7 @@ def test_every_figure_is_drawn_and_every_claim_judged(toys, paper):
         assert claim.verdict == "reproduced" or claim.verdict == "new" or claim.why, claim
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", GREEDY)
 def test_every_published_number_has_a_row(toys, name):
     """At the quick scale; some have theirs at paper scale alone."""

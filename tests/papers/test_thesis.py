@@ -52,6 +52,7 @@ def test_a_decision_is_timed_and_better_methods_have_better_objectives():
         assert found["local-search proxy"] <= found["greedy proxy"] * (1 + 1e-9)
 
 
+@pytest.mark.long
 def test_tasks_that_share_a_run_have_labels_of_their_own():
     for made in (listed(tasks, "quick"), at_paper_scale()):
         named = [(task.key, tuple(sorted(task.columns().items()))) for task in made]

@@ -190,6 +190,7 @@ def test_all_nodes_that_there_are(tmp_path):
     assert g.gantt(tmp_path, nodes="0-1").exists()
 
 
+@pytest.mark.long
 def test_of_a_sweep_the_chart_asks_which_run(tmp_path):
     file = tmp_path / "two.toml"
     file.write_text(

@@ -48,6 +48,7 @@ def test_a_place_that_a_job_leaves_is_looked_at_at_once():
     assert found.tolist() == pytest.approx([0.0, np.nan, 11.0], nan_ok=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("servers", "patience_s"), [pytest.param(1, 10.0, marks=pytest.mark.slow), (3, 5.0)]
 )

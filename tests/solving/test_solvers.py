@@ -158,6 +158,7 @@ def test_gurobi_missing(monkeypatch, forgotten):
     assert solve(knapsack(5), "auto").solver == "highs"
 
 
+@pytest.mark.long
 def test_a_command_without_gurobi(monkeypatch, forgotten, tmp_path):
     """HiGHS solves what an example asks for; gurobi by name is refused."""
     monkeypatch.setitem(sys.modules, "gurobipy", None)

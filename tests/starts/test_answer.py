@@ -198,6 +198,7 @@ def test_starts_that_were_known_too_late():
         ask(late)
 
 
+@pytest.mark.long
 def test_a_log_whose_waits_grow_for_ever_gets_no_promise():
     """A job waits for half of the time that has passed, so each wait is longer than all before."""
     log = log_of()

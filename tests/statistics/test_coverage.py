@@ -52,6 +52,7 @@ def test_the_interval_of_the_shortest_run_that_has_one(queue):
     assert min(cell.below, cell.above) > 0
 
 
+@pytest.mark.long
 def test_the_case_that_was_covered_in_72_per_cent_of_the_runs():
     """M/M/4 at load 0.8: 5,000 jobs are too few for an interval, and 30,147 suffice."""
     queue = QUEUES[1]
@@ -75,6 +76,7 @@ def test_the_other_intervals(monkeypatch, key):
     assert min(cell.below, cell.above) > 0
 
 
+@pytest.mark.long
 def test_traces_in_blocks():
     cell = coverage.traces_drawn(replace(TRACES[0], jobs=1000), sets=200)
     assert cell.coverage >= 0.92

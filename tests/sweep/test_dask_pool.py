@@ -89,6 +89,7 @@ def test_no_scheduler_at_the_address(tmp_path, monkeypatch):
         runs.run(draws(1), tmp_path, dask="tcp://127.0.0.1:1")
 
 
+@pytest.mark.long
 def test_dask_is_not_installed(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match="Dask is not installed"):

@@ -171,6 +171,7 @@ def test_interrupted(tmp_path, undisturbed, number, code):
     assert exported(tmp_path / "out") == undisturbed(60)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("number", "code"),
     [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)],

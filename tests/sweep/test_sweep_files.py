@@ -352,6 +352,7 @@ def test_a_refusal_names_the_input_file(tmp_path):
             run_tasks(read_sweep(file)[1], store, resume=False)
 
 
+@pytest.mark.long
 def test_the_example_has_200_runs_and_its_first_and_last_work(tmp_path):
     _, tasks = read_sweep(EXAMPLE)
     assert len({task.key for task in tasks}) == 200

@@ -271,6 +271,7 @@ def test_commands_start_from_it(tmp_path):
     assert "is one of log.csv, and" in told
 
 
+@pytest.mark.long
 def test_run_and_compare_start_from_it(tmp_path):
     log = tmp_path / "log.csv"
     log.write_text(LOG)

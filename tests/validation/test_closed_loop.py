@@ -151,6 +151,7 @@ def test_a_rule_that_is_left_out_is_named(rule, tmp_path):
     assert "calibrated.toml" in found.verdict.words
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rule", FAILURES)
 def test_failures_are_named_and_no_other_rule(rule, tmp_path):
     table, state, words = FAILURES[rule]
@@ -214,6 +215,7 @@ def test_limits_are_tried_where_the_scenario_has_none(own, is_tried, tmp_path):
         assert found.held.ratio.mean == pytest.approx(1, abs=0.1)
 
 
+@pytest.mark.long
 def test_partitions_have_a_line_each(tmp_path):
     found = held_against(made_log(tmp_path / "log.csv"))
     assert {*found.partitions} == {"p0", "p1"}

@@ -66,6 +66,7 @@ def test_two_hours_of_a_day_are_no_rule():
     ]
 
 
+@pytest.mark.long
 def test_two_rules_of_hours_are_kept_together(tmp_path):
     """The scenario that is written has both, and the waits of the log come out with it."""
     rules = (
@@ -89,6 +90,7 @@ def test_two_rules_of_hours_are_kept_together(tmp_path):
     assert found.held.ratio.mean == pytest.approx(1, abs=0.02)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("with_rules", "alone", "told"),
     [
