@@ -20,8 +20,9 @@ from tests.families import module, registered
 rental = module("policies.rental")
 
 
-@pytest.mark.parametrize("result", [fixed_jobs(200, 5), *map(vms, registered("milp", "edf"))])
-def test_the_shares_are_those_of_the_schedule(result):
+@pytest.mark.parametrize("policy", ["", *registered("milp", "edf")])
+def test_the_shares_are_those_of_the_schedule(policy):
+    result = vms(policy) if policy else fixed_jobs(200, 5)
     events = events_of([Recording.of(result)])
     assert (events["format"], events["version"]) == (FORMAT, VERSION)
     assert json.loads(json.dumps(events)) == events
