@@ -99,6 +99,8 @@ def gaps(
     seed: int,
 ) -> dict[str, Gap]:
     """The gap of each method on one decision; all methods share rho, H and mu."""
+    from policies.solving.compiling import first_call
+
     settings = next(iter(methods.values())).settings
     instance = milp_instance(jobs, profile, machines, settings)
     forced = instance.nodes_in_use
@@ -112,7 +114,8 @@ def gaps(
 
     result = {}
     for name, method in methods.items():
-        solution, _ = method.solve(jobs, profile, machines, seed)
+        with first_call(method.name):
+            solution, _ = method.solve(jobs, profile, machines, seed)
         proxy = cost(instance, assignments_of(solution, machines))
         opened = len(solution.node_type)
         best = optimum(forced)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 LONG_S = 30.0
 """CPU seconds. Such a run starts first, beside the short ones of the first page. At the quick scale it
 is the one that compiles the kernels of the greedy family after an installation."""
+KERNELS = "policies.greedy"
+"""Runs under these policies wait for that run, so pages that have some come after the others."""
 
 
 def reproduce(
@@ -39,8 +41,8 @@ def reproduce(
 ) -> int:
     """Run, draw and compare; leaves ``out`` (results/<scale>) with figures, claims and the site.
 
-    All runs go through one store, page by page, the cheapest page first. A page is drawn, in a process of
-    its own, as soon as its runs have ended. What an earlier call computed is not computed again, what
+    All runs go through one store, page by page, the cheapest page first, those that wait for compiled kernels
+    last. A page is drawn, in a process of its own, as soon as its runs have ended. What an earlier call computed is not computed again, what
     failed is tried again.
 
     Parameters
@@ -63,7 +65,7 @@ def reproduce(
     from experiments.sweep.runner import exit_code, run_tasks
     from experiments.sweep.store import Store
 
-    tasks = dict(sorted(tasks_of(names, scale).items(), key=lambda page: _cost_s(page[1])))
+    tasks = dict(sorted(tasks_of(names, scale).items(), key=lambda page: _rank(page[1])))
     folder = out or Path("results") / scale
     count = workers or os.cpu_count() or 1
     # The page for a class goes with the queueing laboratory.
@@ -103,9 +105,10 @@ def tasks_of(names: Sequence[str], scale: str) -> dict[Paper, list[Task]]:
     return {paper: load(paper).tasks(cast(Scale, scale)) for paper in chosen_papers(names)}
 
 
-def _cost_s(tasks: Sequence[Task]) -> float:
-    """CPU seconds of a page but for its very long runs, which start before the first page."""
-    return sum(task.cost_s for task in tasks if task.cost_s < LONG_S)
+def _rank(tasks: Sequence[Task]) -> tuple[bool, float]:
+    """Whether a page needs compiled kernels; its CPU seconds but for the very long runs, which start before the first page."""
+    cost_s = sum(task.cost_s for task in tasks if task.cost_s < LONG_S)
+    return any(KERNELS in task.sources for task in tasks), cost_s
 
 
 def _in_order(pages: Sequence[Sequence[Task]], workers: int) -> list[Task]:
