@@ -58,7 +58,7 @@ MANY_SEEDS: dict[Scale, tuple[int, ...]] = {
     "paper": tuple(range(1, 41)),
 }
 """Of what the claims on savings rest on: mixed arrivals, the paper's methods."""
-TWENTY_SEEDS: dict[Scale, tuple[int, ...]] = {"quick": SEEDS["quick"], "paper": tuple(range(1, 21))}
+TWENTY_SEEDS: dict[Scale, tuple[int, ...]] = {"quick": (1,), "paper": tuple(range(1, 21))}
 """Of all methods with ten nodes, where the figure "lower_bound" compares them."""
 GAP_SEEDS: dict[Scale, tuple[int, ...]] = {"quick": SEEDS["quick"], "paper": tuple(range(1, 11))}
 """Of decisions that are held against exact ones."""
@@ -102,7 +102,7 @@ def _replay_tasks(scale: Scale) -> list[Task]:
             f"{HERE}:run_armida",
             {"method": method, "seed": seed},
             labels={"method": method, "seed": seed},
-            cost_s=0.08,
+            cost_s=0.03,
             sources=EXACT,
         )
         for method in ON_ARMIDA
@@ -113,7 +113,7 @@ def _replay_tasks(scale: Scale) -> list[Task]:
             f"{HERE}:run_armida_seeds",
             {"method": method, "seeds": ARMIDA_SEEDS[scale]},
             labels={"method": method},
-            cost_s=0.12 * ARMIDA_SEEDS[scale],
+            cost_s=0.03 * ARMIDA_SEEDS[scale],
             sources=SOURCES,
         )
         for method in ("randomised-greedy", "randomised-all", "randomised-first")
@@ -139,7 +139,7 @@ def _gap_tasks(scale: Scale) -> list[Task]:
             f"{HERE}:run_gaps",
             {"num_nodes": n, "scenario": s, "arrivals": arrivals, "seed": seed, "samples": 12},
             labels={"num_nodes": n, "scenario": s, "arrivals": arrivals, "seed": seed},
-            cost_s=0.08 * n,
+            cost_s=0.02 * n,
             sources=EXACT,
         )
         for n in EXACT_SIZES[scale]
@@ -179,7 +179,7 @@ def _scenario_tasks(scale: Scale, file: str) -> list[Task]:
 def _cost_s(columns: Labels) -> float:
     """As measured at 60 and 100 nodes; shared first come, deadlines and sharing take next to nothing."""
     method = str(columns["method"])
-    slow = {"exact": 0.023, **dict.fromkeys(("greedy", "fifo", "edf", "ps"), 0.002)}.get(
+    slow = {"exact": 0.04, **dict.fromkeys(("greedy", "fifo", "edf", "ps"), 0.002)}.get(
         method, 0.01
     )
     if method.endswith("-shared"):

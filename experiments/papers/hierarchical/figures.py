@@ -258,8 +258,9 @@ def figure_3(results: Results) -> Drawn:
         ax.set(ylabel="total cost / cost of the best heuristic", title=f"rules: {told}")
         ax.set_ylim(0, 1.1 * float(np.nanmax(table[["mean", "high"]])))
     right.set(ylabel="cost over the central 2019 model's\non the same jobs, %")
+    per_node = (runs["jobs"] / runs["num_nodes"]).iloc[0]
     for ax, shown in ((left, runs), (middle, runs), (right, percent)):
-        ax.set(xlabel="nodes N (J = 10 N jobs)", xticks=sorted(set(shown["num_nodes"])))
+        ax.set(xlabel=f"nodes N (J = {per_node:g} N jobs)", xticks=sorted(set(shown["num_nodes"])))
     plots.legends_below(figure, left, right, (2, 1))
     data = pd.concat([*tables, above.assign(quantity="over the central 2019 model, %")])
     return Drawn(figure, data, {"saved": PAGE["saving-abstract"].printed})

@@ -15,6 +15,7 @@ from experiments.papers.synergy.tables import (
     fifo,
     gains,
     profiles,
+    their_draw,
     their_hours,
     windows,
 )
@@ -41,8 +42,8 @@ def figure_1(results: Results) -> Drawn:
         ("FIFO, single-GPU jobs", fifo(results), "single"),
         ("LAS, jobs of up to 16 GPUs", multi, "multi"),
     ]
-    stars(axes[0], [9.0] * len(theirs), list(theirs), "authors' draw", list(theirs.index))
-    stars(axes[2], [9.0], [theirs["proportional"] / theirs["tune"]], "authors' draw")
+    stars(axes[0], [9.0] * len(theirs), list(theirs), their_draw(results), list(theirs.index))
+    stars(axes[2], [9.0], [theirs["proportional"] / theirs["tune"]], their_draw(results))
     for above, below, (title, table, name) in zip(axes[:2], axes[2:], shown, strict=True):
         load_panel(above, table, title)
         parts = [

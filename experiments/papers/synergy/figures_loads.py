@@ -41,6 +41,7 @@ from experiments.papers.synergy.tables import (
     scale_of_draws,
     speedups,
     their_distribution,
+    their_draw,
     their_hours,
     their_jobs,
     windows,
@@ -197,7 +198,7 @@ def several_gpus(results: Results, ordering: str, load: float) -> Drawn:
 @PAGE.figure(
     "figure_7_shares", "Figures 7 and 8 by share of the GPUs asked for",
     "Gain of tune in average JCT (left) and in the 95th percentile of long jobs (right), jobs of several GPUs, released "
-    "rules, under two laws of GPUs: of the Philly log (1.45 GPUs a job) and of Gavel's extract of it (2.13). Long jobs are those "
+    "rules, under {laws}. Long jobs are those "
     "of 4 h and more under tune. Stars: the authors' draw, with the GPUs in the log's own order. Dashed: the paper's value. Below all GPUs there is hardly a queue. {windows}.",
 )  # fmt: skip
 def figure_7_shares(results: Results) -> Drawn:
@@ -223,7 +224,10 @@ def figure_7_shares(results: Results) -> Drawn:
         from_zero(ax)
     plots.legends_below(figure, axes[0], axes[1], (2, 2))
     kept = ["gpu_law", "share", "ordering", "mechanism", "seed", "mean_jct_h", "long_p95_h"]
-    return Drawn(figure, table[kept], {"windows": windows(results, "overload")})
+    laws = "the law of GPUs of the Philly log (1.45 GPUs a job)"
+    if "gavel" in set(table["gpu_law"]):
+        laws = "two laws of GPUs: of the Philly log (1.45 GPUs a job) and of Gavel's extract of it (2.13)"
+    return Drawn(figure, table[kept], {"laws": laws, "windows": windows(results, "overload")})
 
 
 def _their_gains(ax: Axes, results: Results, value: str) -> None:
@@ -261,7 +265,12 @@ def figure_9(results: Results) -> Drawn:
     plots.points(axes[1], at_9, "mechanism", "mean_jct_h", "mechanism", NAMES, order=order, dodge=0)
     marks(axes[1], range(3), [f"figure-9.{m}" for m in order[:3]], beside=True)
     theirs = their_hours(results)
-    stars(axes[1], [order.index(m) for m in theirs.index], list(theirs), "authors' draw and rules")
+    stars(
+        axes[1],
+        [order.index(m) for m in theirs.index],
+        list(theirs),
+        their_draw(results, "authors' draw and rules"),
+    )
     axes[1].set_xticks(range(5), ["prop.", "tune", "opt", "greedy", "by GPUs\n(ours)"])
     axes[1].set_xlim(-0.9, 4.5)
     axes[1].set(
@@ -270,7 +279,7 @@ def figure_9(results: Results) -> Drawn:
         title="all mechanisms, 9 jobs/h",
     )
     from_zero(axes[1])
-    cdf_panel(axes[2], their_distribution(results), "9 jobs/h, the authors' draw")
+    cdf_panel(axes[2], their_distribution(results), f"9 jobs/h, the {their_draw(results)}")
     plots.legends_below(figure, axes[0], axes[2])
     plots.legend_below(figure, axes[1], 1)
     kept = ["mechanism", "load", "seed", "mean_jct_h", "p95_jct_h", "p99_jct_h"]

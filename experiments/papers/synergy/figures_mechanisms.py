@@ -26,6 +26,7 @@ from experiments.papers.synergy.tables import (
     deployment,
     gains,
     peaks,
+    their_servers,
     timeline,
     together,
     windows,
@@ -190,7 +191,7 @@ def _ratios(results: Results, base: Table, swept: Table) -> Table:
     """Gain of tune at 9 jobs/h by CPUs per GPU and reading, one row a trace."""
     ours = together(base, swept)
     ours = ours[ours["load"] == OVERLOAD]
-    released = cells(results, "draws", seed=PAPER_DRAW, nodes=16)
+    released = cells(results, "draws", seed=PAPER_DRAW, nodes=their_servers(results))
     parts: list[Table] = []
     for draw, table in (("ours", ours), ("released draw", released)):
         three = table[table["ratio"] == 3]

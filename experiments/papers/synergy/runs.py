@@ -1,9 +1,9 @@
 """The runs behind the figures: sweep files, and what only Python can measure.
 
-The paper has 16 servers and averages over jobs 4000 to 4999, 444 h into the trace at 9 jobs/h. Quick
-scale has 4 servers at a quarter of the arrivals, so that jobs 600 to 999 come at 267 to 444 h, when
-as much of a queue has built up; where no queue builds up, shorter traces do (jobs 150 to 349). Loads
-are always those of 16 servers. Every figure prints its windows.
+The paper has 16 servers and averages over jobs 4000 to 4999, 444 h into the trace at 9 jobs/h. The quick
+scale has 4 servers at a quarter of the arrivals, so that jobs 450 to 799 come at 200 to 356 h, when
+a queue has built up; where none builds up, shorter traces do (`LENGTHS`). It has mostly one seed, and fewer loads.
+Loads are always those of 16 servers. Every figure prints its windows.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PAIR = ("proportional", "tune")
 LONG = (6500, 4000, 5000)
 """Jobs of a trace, first job of the window, one after its last: the paper's."""
 LENGTHS: dict[str, tuple[int, int, int]] = {
-    "overload": (800, 450, 800), "settled": (320, 120, 280), "philly": (800, 400, 700),
+    "overload": (800, 450, 800), "settled": (320, 120, 280), "philly": (400, 150, 350),
 }  # fmt: skip
 """The same at the quick scale: at 9 jobs/h, elsewhere on derived traces, and on the first jobs of Figure 6."""
 OVERLOAD = 9.0
@@ -49,21 +49,25 @@ STARTS: dict[Scale, dict[str, tuple[float, ...]]] = {
 """Days by which the log of Figure 6 began before the public table, see `PhillyWindowJobs`, by ordering."""
 
 SEEDS: dict[str, dict[Scale, int]] = {
-    "printed": {"quick": 5, "paper": 20},
+    "printed": {"quick": 3, "paper": 20},
     "draws": {"quick": 3, "paper": 20},
-    "pairs": {"quick": 3, "paper": 10},
-    "few": {"quick": 3, "paper": 5},
+    "pairs": {"quick": 1, "paper": 10},
+    "few": {"quick": 1, "paper": 5},
     "shown": {"quick": 1, "paper": 5},
     "above all GPUs": {"quick": 1, "paper": 3},
     "ten": {"quick": 1, "paper": 10},
     "curve": {"quick": 1, "paper": 3},
-    "few printed": {"quick": 3, "paper": 3},
+    "few printed": {"quick": 1, "paper": 3},
     "few here": {"quick": 1, "paper": 5},
     "one": {"quick": 1, "paper": 1},
     "later": {"quick": 0, "paper": 5},
     "none": {"quick": 0, "paper": 0},
 }
 """Number of seeds of a group of runs: more where printed numbers rest on them."""
+QUICK_LOADS = {
+    "single_gpu": (5, 7, 9), "single_gpu_mechanisms": (9,), "orderings": (3, 4, 5.5), "overload": (4.75, 5.8, 6.85),
+}  # fmt: skip
+"""Jobs an hour at the quick scale, of the other studies as at the paper's: enough for the shape of a curve."""
 PAPER_DRAW = 42
 """The seed of the released simulator, of which the paper's 3.4 times is one run."""
 ROUND_SIZES: dict[Scale, tuple[int, ...]] = {"quick": (4, 8, 16), "paper": (4, 8, 16, 32, 64)}
@@ -85,6 +89,8 @@ def _study(scale: Scale, name: str) -> list[Task]:
     """The runs of a sweep file that a scale asks for."""
 
     def keep(columns: Labels) -> bool:
+        if scale == "quick" and columns["load"] not in QUICK_LOADS.get(name, (columns["load"],)):
+            return False
         return int(columns["seed"] or 0) <= SEEDS[_group(name, columns)][scale]
 
     def smaller(config: dict[str, Any]) -> None:
@@ -130,34 +136,31 @@ def _group(name: str, columns: Labels) -> str:
 
 
 def _draws(scale: Scale) -> list[Task]:
-    """The paper's draw at its own size, and others at the size of this scale."""
+    """The authors' draw beside others; at paper scale theirs at each ratio of CPUs, and under other policies."""
 
     def own(columns: Labels) -> bool:
-        return columns["seed"] == PAPER_DRAW and (scale == "paper" or columns["ratio"] == 3)
+        return columns["seed"] == PAPER_DRAW
 
     def other(columns: Labels) -> bool:
         small = scale == "quick" and columns["seed"] == PAPER_DRAW
         few = int(columns["seed"] or 0) <= SEEDS["draws"][scale]
         return columns["ratio"] == 3 and (small or few)
 
-    def whole(config: dict[str, Any]) -> None:
-        _shorten_draw(config, LONG, 16)
-
     def smaller(config: dict[str, Any]) -> None:
         _shorten_draw(config, LONG if scale == "paper" else LENGTHS["overload"], SERVERS[scale])
 
-    def at_size(columns: Labels) -> bool:
-        several = columns["study"] == "draws_several"
-        known = SEVERAL.get(str(columns["ordering"]), ())
-        return scale == "paper" and (
-            not several or (columns["load"], columns["first_run"]) in known
+    def known(columns: Labels) -> bool:
+        several = SEVERAL.get(str(columns["ordering"]), ())
+        return (
+            columns["study"] != "draws_several"
+            or (columns["load"], columns["first_run"]) in several
         )
 
-    def as_is(config: dict[str, Any]) -> None:
-        """The file has the size."""
-
-    theirs = [task for name in THEIRS for task in _runs(name, scale, at_size, as_is)]
-    return [*_runs("draws", scale, own, whole), *_runs("draws", scale, other, smaller), *theirs]
+    others = _runs("draws", scale, other, smaller)
+    if scale == "quick":
+        return others
+    theirs = [task for name in THEIRS for task in _runs(name, scale, known)]
+    return [*_runs("draws", scale, own, smaller), *others, *theirs]
 
 
 SEVERAL = {
@@ -202,8 +205,8 @@ def _shorten(config: dict[str, Any], length: tuple[int, int, int], servers: int)
 def _runs(
     name: str,
     scale: Scale,
-    keep: Callable[[Labels], bool],
-    smaller: Callable[[dict[str, Any]], None],
+    keep: Callable[[Labels], bool] = lambda _: True,
+    smaller: Callable[[dict[str, Any]], None] = lambda _: None,
 ) -> list[Task]:
     """Runs of a sweep file; labels are the columns by which figures and claims find them."""
 
@@ -237,13 +240,16 @@ def _runs(
 
 
 COST_S: dict[Scale, dict[str, float]] = {
-    "quick": {"overload": 1.4, "philly_window": 2.3, "big_data": 0.9, "fairness": 1.3, "cpu_ratios": 0.7, "draws": 2.8},
+    "quick": {
+        "overload": 1.4, "philly_window": 1.5, "big_data": 1.1, "fairness": 1.6, "cpu_ratios": 0.75, "draws": 1.1,
+        "orderings": 0.9, "single_gpu": 0.6,
+    },
     "paper": {
         "released": 57.0, "released_opt": 27.0, "overload": 59.0, "draws_several": 30.0, "draws_fairness": 35.0,
     },
 }  # fmt: skip
 """CPU seconds of a run of a study, as they were measured."""
-OTHER_COST_S: dict[Scale, tuple[float, float]] = {"quick": (4.4, 0.55), "paper": (45.0, 10.0)}
+OTHER_COST_S: dict[Scale, tuple[float, float]] = {"quick": (4.4, 0.45), "paper": (45.0, 10.0)}
 """Of the other studies, those of opt and of the other mechanisms."""
 
 
@@ -264,13 +270,16 @@ def _others(scale: Scale) -> Iterator[Task]:
                     "mechanism": mechanism,
                     "released": released,
                 }
-                yield Task(f"{HERE}:run_deployment", config, cost_s=0.2, sources=SOURCES)
+                cost_s = 1.0 if mechanism == "opt" else 0.1
+                yield Task(f"{HERE}:run_deployment", config, cost_s=cost_s, sources=SOURCES)
     for nodes in ROUND_SIZES[scale]:
         for multi_gpu in (False, True):
             config = {"nodes": nodes, "multi_gpu": multi_gpu, "seed": 1}
-            yield Task(f"{HERE}:run_round_times", config, cost_s=0.02 * nodes, sources=SOURCES)
+            yield Task(
+                f"{HERE}:run_round_times", config, cost_s=0.2 + 0.02 * nodes, sources=SOURCES
+            )
     function = "experiments.papers.synergy.profiles:run_profiling"
-    yield Task(function, {"seed": 1}, cost_s=1.8, sources=SOURCES)
+    yield Task(function, {"seed": 1}, cost_s=3.5, sources=SOURCES)
 
 
 # -- task functions --------------------------------------------------------------------------

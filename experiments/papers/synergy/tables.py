@@ -251,9 +251,24 @@ def draws(results: Results, nodes: int) -> Table:
     return wide.assign(load_percent=loads, ratio=wide["proportional"] / wide["tune"])
 
 
+def their_servers(results: Results) -> int:
+    """Servers on which the authors' draw ran under FIFO: theirs, or those of the quick scale."""
+    tasks = results.where("run_scenario", study="draws", seed=PAPER_DRAW).tasks
+    if not tasks:
+        raise NoRuns("no run of the authors' draw")
+    return max(int(task.config["cluster"]["num_nodes"]) for task in tasks)
+
+
+def their_draw(results: Results, words: str = "authors' draw") -> str:
+    """The authors' draw in words, with its GPUs where these are not theirs."""
+    servers = their_servers(results)
+    return words if servers == 16 else f"{words}, {8 * servers} GPUs"
+
+
 def their_hours(results: Results) -> Table:
-    """Hours of each mechanism on the authors' draw with their rules, as far as it ran at 16 servers."""
-    parts = [("draws", {"ratio": 3, "seed": PAPER_DRAW, "nodes": 16}), ("released_opt", {})]
+    """Hours of each mechanism on the authors' draw with their rules, as far as it ran."""
+    nodes = their_servers(results)
+    parts = [("draws", {"ratio": 3, "seed": PAPER_DRAW, "nodes": nodes}), ("released_opt", {})]
     tables = []
     for study, labels in parts:
         try:
@@ -265,7 +280,7 @@ def their_hours(results: Results) -> Table:
 
 def their_distribution(results: Results) -> Table:
     """Jobs of the authors' draw at 9 jobs/h: proportional, tune, and opt where it ran."""
-    table = jobs(results, "draws", seed=PAPER_DRAW, nodes=16, ratio=3)
+    table = jobs(results, "draws", seed=PAPER_DRAW, nodes=their_servers(results), ratio=3)
     try:
         opt = jobs(results, "released_opt").assign(seed=PAPER_DRAW)
     except NoRuns:
