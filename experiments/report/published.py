@@ -134,7 +134,7 @@ class Number(BaseModel):
         return ", ".join(str(words[name]) for name in self.parts if name in words)
 
     def reserve(self, ours: float | None) -> float:
-        """How far ours lies within the number, its range or its bound, in its unit; negative outside."""
+        """Distance of ours from the edge of the number, its range or its bound, in its unit; negative outside."""
         if ours is None or math.isnan(ours):
             return -math.inf
         low = -math.inf if self.kind == "at most" else self.low
