@@ -310,7 +310,7 @@ def figure_savings(results: Results) -> Drawn:
     "constant gaps, the due dates and times of the files. A mark is an instance. Weights: mapped to the range that the paper prints (left), and as in the files "
     "(middle), which are 30 to 50 times as large. Filled: rules that always take the fastest configuration; hollow: the cheapest on "
     "time. The band is the range of the abstract. Of 30 nodes and more one instance each "
-    "was run, under the weights of the files none.",
+    "was run, above 30 nodes without the central model and the weights of the files.",
 )
 def figure_authors(_: Results) -> Drawn:
     figure, axes = plots.canvas(1, 3, width=4.6, height=4.0)
