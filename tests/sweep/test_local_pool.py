@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from concurrent.futures import BrokenExecutor, CancelledError, Executor
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,24 @@ def die_once(mark: str) -> str:
         Path(mark).touch()
         os.kill(os.getpid(), signal.SIGKILL)
     return "survived"
+
+
+def die_while_sending(mark: str) -> bytes:
+    """The first time, the worker dies when a third of its result is in the pipe."""
+    if os.path.exists(mark):
+        return bytes(3_000_000)
+    Path(mark).touch()
+    sent = 0
+
+    def write(pipe: int, data: bytes) -> int:
+        nonlocal sent
+        sent += (done := os.write(pipe, data[:65_536]))
+        if sent > 1_000_000:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return done
+
+    Connection._send.__defaults__ = (write,)
+    return bytes(3_000_000)
 
 
 def wait_for(mark: str) -> str:
@@ -78,6 +97,11 @@ def test_workers_use_one_thread_each_in_processes_of_their_own(pool):
 
 def test_call_whose_worker_dies_is_tried_again(pool, tmp_path):
     assert pool.submit(die_once, str(tmp_path / "mark")).result() == "survived"
+
+
+def test_a_worker_that_dies_while_it_sends_is_not_waited_for(pool, tmp_path):
+    assert len(pool.submit(die_while_sending, str(tmp_path / "mark")).result(60)) == 3_000_000
+    assert pool.submit(square, 3).result(60) == 9
 
 
 def test_killing_a_worker_from_outside_costs_nothing(pool, tmp_path):
