@@ -58,7 +58,7 @@ class Published:
     all_saved : 100 for a saving in per cent, whose rest is judged as well; else NaN.
     margin : of the effect, or relative to the amount; 0 for a range.
     text : what the report prints; empty: the number.
-    has_part : whether a part of it counts; "almost equal" and an order have none.
+    has_part : whether a part of it counts; "almost equal", an order and a proven value have none.
     """
 
     low: float
@@ -112,7 +112,7 @@ def amount(
 
 def theorem(value: float, *, text: str = "") -> Published:
     """A proven value: an interval contains it, a number that was worked out equals it."""
-    return Published(value, value, math.nan, ROUNDING, text, is_theorem=True)
+    return Published(value, value, math.nan, ROUNDING, text, is_theorem=True, has_part=False)
 
 
 def at_most(value: float, *, text: str = "") -> Published:

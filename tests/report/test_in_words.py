@@ -9,6 +9,7 @@ from experiments.report.contents import Claim, Paper
 from experiments.report.in_words import exclusion, first_reason, meaning, needed, reason, sentence
 from experiments.report.outcomes import exclusions, printed_numbers
 from experiments.report.published import Number
+from experiments.report.verdict import AT_THE_LIMIT, NONE
 
 PAPER = Paper("p", "", "", "")
 HOURS = {"place": "Table 1", "claim": "mean", "kind": "value", "unit": "h"}
@@ -63,6 +64,14 @@ def row(verdict="not reproduced", **fields):
         (HOURS | {"value": 28}, row(), "undetermined", 2,
          "Our readings give 2 to 25 h, with their intervals 1.5 to 30 h; the printed value lies within."),
         (HOURS | {"value": 20}, row("not comparable"), "not comparable", 1, "It cannot be compared."),
+        (HOURS | {"kind": "at most", "value": 1000}, row("reproduced"), "reproduced", 1, "Our interval is at most 1,000 h."),
+        (HOURS | {"kind": "at most", "value": 999.6}, row("reproduced"), "reproduced", 1, "Our interval is at most 999.6 h."),
+        (HOURS | {"kind": "at least", "value": 7}, row("reproduced"), "reproduced", 1, "Our interval is at least 7 h."),
+        (HOURS | {"kind": "ordering", "value": 0}, row("reproduced"), "reproduced", 1, "Our interval is at least 0 h."),
+        (HOURS | {"kind": "value", "value": (10, 20)}, row("reproduced"), "reproduced", 1,
+         "Our interval is within the printed range, 10 to 20 h."),
+        (HOURS | {"kind": "theorem", "value": 7}, row("inconclusive", ci_low=None, ci_high=None), "open", 1,
+         "Our number, 5 h, has no interval: 7 h would count as reproduced."),
         (HOURS | {"value": 5000}, row("reproduced"), "reproduced", 1,
          "Our interval is within 4,500 to 5,500 h, the margin around the printed value."),
     ],
@@ -83,9 +92,11 @@ def test_the_class_of_a_statement_of_several_parts():
     assert "intervals of both parts" in meaning(
         number, "reproduced", row("reproduced"), 2, (1, 2), (1, 2), 2
     )
-    assert meaning(number, "open", row(), 1, (1, 2), (1, 2), 3) == (
-        "Our interval, in the weakest of 3 parts, is 4 to 6 h; 10 to 20 h would count as reproduced, 5 to 40 h as partly."
-    )
+    for parts in (2, 3):
+        assert meaning(number, "open", row(), 1, (1, 2), (1, 2), parts) == (
+            f"Our interval, in the weakest of {parts} parts, is 4 to 6 h; 10 to 20 h would count as reproduced, "
+            "5 to 40 h as partly."
+        )
 
 
 @pytest.mark.parametrize(
@@ -116,11 +127,72 @@ def test_its_reason_in_one_sentence(fields, of, outcome, counts, told):
 
 def test_the_first_reason_says_more_than_that_the_interval_is_wide():
     wide = "the interval is too wide to tell"
+    for empty in (wide, NONE, f"{AT_THE_LIMIT}, 5 h", "no interval: one run", "interval: 3 runs"):
+        assert first_reason(f"{empty}; late") == "late"
+        assert first_reason(empty) == "the cause is not known"
     assert (
         first_reason(f"{wide}; the queue grows. It does; no interval: one run") == "the queue grows"
     )
     assert first_reason(f"{wide}; no interval: one run") == "the cause is not known"
-    assert sentence("") == ""
+    assert [sentence(text) for text in ("", " late", "Late. ", "late..")] == ["", *["Late."] * 3]
+
+
+@pytest.mark.parametrize(
+    ("fields", "rows", "shown", "outcome"),
+    [
+        # of equal verdicts the nearest to 20
+        ({}, [("partly", 40, {}), ("partly", 30, {}), ("partly", 8, {})], 30, "open"),
+        ({}, [("partly", 11, {}), ("partly", 30, {})], 11, "open"),
+        ({}, [("reproduced", 21, {}), ("reproduced", 19.5, {}), ("partly", 20, {})], 19.5, "reproduced"),
+        # the better verdict before the nearer one; no interval is worse than a part, and better than none
+        ({}, [("not reproduced", 20, {}), ("inconclusive", 60, {}), ("partly", 90, {})], 90, "open"),
+        ({}, [("not reproduced", 20, {}), ("inconclusive", 60, {})], 60, "open"),
+        # excluded where all readings are refuted
+        ({"excluded": "why"}, [("partly", 30, {}), ("not reproduced", 90, {})], 30, "excluded"),
+        ({"excluded": "why"}, [("partly", 30, {}), ("inconclusive", 90, {})], 30, "open"),
+        ({"excluded": "why"}, [("reproduced", 21, {}), ("partly", 30, {})], 21, "reproduced"),
+        ({}, [("not reproduced", 90, {})], 90, "open"),
+        # undetermined where readings lie on both sides; said by the paper alone
+        ({"unprinted": "load"}, [("partly", 30, {}), ("partly", 12, {})], 12, "undetermined"),
+        ({"unprinted": "load"}, [("partly", 30, {}), ("partly", 35, {})], 30, "open"),
+        ({}, [("partly", 30, {}), ("partly", 12, {})], 12, "open"),
+        # what contradicts the text, or is beside the paper, does not count; nor what cannot be compared, beside others
+        ({}, [("reproduced", 20, {"labels": ("against the text",)}), ("partly", 30, {})], 30, "open"),
+        ({}, [("reproduced", 20, {"labels": ("against the text",)})], None, None),
+        ({}, [("new", 20, {}), ("partly", 30, {})], 30, "open"),
+        ({}, [("not comparable", 20, {}), ("not reproduced", 90, {})], 90, "open"),
+        ({}, [("not comparable", 20, {})], 20, "not comparable"),
+        # readings of several parts: those that have all of them, by the weakest part
+        ({"parts": ("part",)}, [("partly", 30, {"reading": "x", "part": "a"}), ("reproduced", 20, {"reading": "x", "part": "b"}),
+                                ("reproduced", 20, {"reading": "y", "part": "a"})], 30, "open"),
+        ({"parts": ("part",)}, [("reproduced", 21, {"reading": "x", "part": "a"}), ("reproduced", 18.5, {"reading": "x", "part": "b"})],
+         18.5, "reproduced"),
+    ],
+)  # fmt: skip
+def test_the_reading_that_is_shown_and_its_class(monkeypatch, fields, rows, shown, outcome):
+    numbers = {"mean": Number(**HOURS, value=20, **fields)}
+    monkeypatch.setattr(outcomes, "numbers_of", lambda paper: numbers)
+    claims = [row(verdict, ours=x, ci_low=x - 1, ci_high=x + 1, claim=f"{x}", **of) for verdict, x, of in rows]  # fmt: skip
+    for order in (claims, claims[::-1]):
+        found = [(one.row.ours, one.outcome) for one in printed_numbers(PAPER, order)]
+        assert found == ([] if shown is None else [(shown, outcome)])
+
+
+def test_the_place_of_a_row_stands_before_its_words_where_it_is_another_one(monkeypatch):
+    monkeypatch.setattr(outcomes, "numbers_of", lambda _: {"mean": Number(**HOURS, value=20)})
+    first, second = row("partly", ours=30), replace(row("reproduced", ours=20), place="Table 2")
+    for rows, told in (([first, second], "Table 2, mean"), ([second, first], "mean"), ([first], "mean")):  # fmt: skip
+        (printed,) = printed_numbers(PAPER, rows)
+        assert printed.reading == told
+        assert printed.place == rows[0].place
+
+
+def test_of_readings_that_do_not_give_a_number_the_nearest_is_shown(monkeypatch):
+    """Also where the other one gives more numbers of the statement."""
+    rows = [
+        ("a", "x", 32, "partly"), ("a", "y", 30, "partly"), ("b", "x", 20, "reproduced"), ("b", "y", 90, "not reproduced"),
+    ]  # fmt: skip
+    assert together(monkeypatch, rows)[0] == ["y", "x"]
 
 
 # -- numbers that belong together ------------------------------------------------------------
@@ -200,6 +272,10 @@ def test_a_number_that_several_readings_give_excludes_only_those_that_it_cannot_
         # Each part has readings on both sides of 20; or one side for each part, which tells nothing.
         ({"a": (10, 30), "b": (15, 25)}, "undetermined"),
         ({"a": (10, 15), "b": (25, 30)}, "open"),
+        ({"a": (10, 30), "b": (25, 30)}, "open"),
+        ({"a": (10, 30), "b": (10, 15)}, "open"),
+        # The printed number may be an end.
+        ({"a": (20, 30), "b": (10, 20)}, "undetermined"),
     ],
 )
 def test_readings_on_both_sides_are_those_of_one_part(monkeypatch, parts, outcome):
@@ -236,6 +312,11 @@ def test_numbers_of_one_reading_stand_together():
         "It needs the reading “y”, or one of 2 others; no one reading gives all the numbers of Figure 1. "
         "The sign alone counts."
     )
+
+
+def test_a_number_in_words_has_no_unit():
+    needs = [(replace(row(shared="x"), paper_value="a fifth"), "x"), (row(shared="y"), "y")]
+    assert "Table 1, “a fifth”: the reading “x”" in exclusion("Figure 1", needs)
 
 
 def test_words_of_a_statement_name_its_reading():

@@ -67,6 +67,19 @@ CASES = [
     (found(0.03, room=0.995, ends=(0.02, 0.04)), held(),
      Verdict("refused", "Waits are too short by 97 %. Capacity is not what limits: 100 % of the recorded waiting passed "
              "while enough GPUs were free, so more nodes would not shorten these waits." + ONLY, factor=50.0)),
+    (found(0.45, room=0.81), None,
+     Verdict("refused", "Waits are too short by half. Capacity is not what limits: 81 % of the recorded waiting passed "
+             "while enough GPUs were free, so more nodes would not shorten these waits." + ONLY, factor=2.5)),
+    (found(room=0.81), replace(held(), rules=()),
+     Verdict("refused", "Waits are too short by half. Capacity is not what limits: 81 % of the recorded waiting passed "
+             "while enough GPUs were free, so more nodes would not shorten these waits." + ONLY, factor=2.5)),
+    (found(room=0.8), held(), Verdict("recommended", "Waits are too short by half." + WHO + ONLY + TODAY, ("cluster.num_nodes=87",), 1.2)),
+    # just enough jobs, of which just enough waited
+    (found(jobs=1000), held(), Verdict("recommended", "Waits are too short by half." + WHO + ONLY + TODAY, ("cluster.num_nodes=87",), 1.2)),
+    (found(at_once=0.95), held(), Verdict("recommended", "Waits are too short by half." + WHO + ONLY + TODAY, ("cluster.num_nodes=87",), 1.2)),
+    (found(at_once=0.951), held(), Verdict("none", "No verdict: hardly any job waited (4.9 % of them for over a minute).")),
+    # the same jobs wait, just so
+    (found(rank=0.5), held(), Verdict("recommended", "Waits are too short by half." + ONLY + TODAY, ("cluster.num_nodes=87",), 1.2)),
     # nothing was fitted
     (found(1.0, rank=0.9, ends=(0.9, 1.1)), None,
      Verdict("recommended", "The mean wait agrees: it is 1.00 of the recorded one.", factor=1 / 0.9)),
@@ -122,6 +135,9 @@ def test_verdict(agreement, fitted, wanted):
         (0.8, "The mean wait agrees: it is 0.80 of the recorded one."),
         (1.25, "The mean wait agrees: it is 1.25 of the recorded one."),
         (1.26, "Waits are too long: 1.3 times the recorded ones."),
+        (9.94, "Waits are too long: 9.9 times the recorded ones."),
+        (12.3, "Waits are too long: 12 times the recorded ones."),
+        (1234.5, "Waits are too long: 1,234 times the recorded ones."),
         (0.43, "Waits are too short by 57 %."),
         (0.45, "Waits are too short by half."),
         (0.55, "Waits are too short by half."),
@@ -215,7 +231,14 @@ def test_lines_of_rules():
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0, "0 s"), (5399, "90 min"), (5400, "1.5 h"), (172_799, "48 h"), (172_800, "2 days")],
+    [
+        (0, "0 s"),
+        (5399, "90 min"),
+        (5400, "1.5 h"),
+        (110_000, "30.6 h"),
+        (172_799, "48 h"),
+        (172_800, "2 days"),
+    ],
 )
 def test_time(seconds, text):
     assert time_of(seconds) == text
