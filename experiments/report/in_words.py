@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 
 from experiments.report.contents import Claim
 from experiments.report.published import Number
-from experiments.report.verdict import AT_THE_LIMIT, NONE, WIDE, partial
+from experiments.report.verdict import AT_THE_LIMIT, WIDE, partial
 
 SOURCES = {
     "authors": "the authors' own program, draw or data",
@@ -175,7 +175,7 @@ def first_reason(why: str) -> str:
     """The first sentence of a row's reasons that says more than that its interval is wide."""
     for part in why.split("; "):
         told = re.split(r"\. (?=[A-Z])", part)[0]
-        if not told.startswith((WIDE, NONE, AT_THE_LIMIT, "no interval: ", "interval: ")):
+        if not told.startswith((WIDE, AT_THE_LIMIT, "no interval: ", "interval: ")):
             return told
     return UNKNOWN
 
