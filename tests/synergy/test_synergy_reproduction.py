@@ -8,7 +8,7 @@ import pytest
 
 from experiments.estimates import geometric
 from experiments.papers.synergy import PAGE, runs
-from experiments.papers.synergy.claims import settled
+from experiments.papers.synergy.claims import _of_orderings, settled
 from experiments.papers.synergy.profiles import predicted
 from experiments.papers.synergy.tables import (
     began,
@@ -21,6 +21,7 @@ from experiments.papers.synergy.tables import (
 )
 from experiments.sweep.results import Results
 from experiments.sweep.store import Store
+from simulator.statistics import Estimate
 from simulator.workloads.networks import sensitivity_matrices
 from tests.command import compute
 
@@ -61,6 +62,7 @@ def test_jobs_are_short_by_their_jct_under_tune():
 
 
 def test_the_day_on_which_the_log_began_places_the_window():
+    assert began(55.5) == "10 July 12:00"
     assert [began(start) for start in (28, 56, 59)] == ["7 August", "10 July", "7 July"]
     assert [jobs_in_window(start) for start in (28, 60)] == [5985, 8000]
 
@@ -109,3 +111,15 @@ def test_figures_and_claims_of_a_toy_scale(tmp_path, monkeypatch):
     assert len({(c.place, c.claim) for c in made}) == len(made)
     wanted = {name for name, number in PAGE.numbers.items() if not number.paper_scale}
     assert {claim.published for claim in made} - {""} == wanted
+
+
+def test_up_to_is_the_largest_gain_over_the_orderings():
+    """A single ordering below another does not give the printed "up to"."""
+    las, srtf = Estimate(1.9, 1.8, 2.0, 5), Estimate(1.5, 1.4, 1.6, 5)
+    assert _of_orderings({"LAS": las, "SRTF": srtf}) == (
+        {"ordering": "LAS (more than SRTF)"}, las, "LAS 1.90, SRTF 1.50",
+    )  # fmt: skip
+    assert _of_orderings({"LAS": srtf, "SRTF": las})[:2] == (
+        {"ordering": "SRTF (more than LAS)"}, las,
+    )  # fmt: skip
+    assert _of_orderings({"LAS": las}) == ({"ordering": "LAS"}, las, "LAS 1.90")
