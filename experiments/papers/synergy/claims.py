@@ -514,10 +514,12 @@ def several_on_their_draw(results: Results) -> Iterator[Claim]:
     table = cells(results, "draws_several").merge(long_p95(results, "draws_several"), how="left")
     for (first, load), part in table.groupby(["first_run", "load"]):
         share = load_of_several(load, first_run=first)
+        runs = results.where("run_scenario", study="draws_several", load=load, first_run=first)
+        count = runs.tasks[0].config["workload"]["num_jobs"]
         words: dict[str, Any] = {"load": f"{load:g} jobs/h, {SEVERAL[first]}"}
         why = (
             f"on this draw {load:g} jobs/h ask for {share:.0f} % of the GPUs; the highest load of the figure is not printed; "
-            "as in the released program, jobs come until those of the window have ended"
+            f"the run has {count:,} jobs, where the released one goes on until the window's jobs have ended"
         )
         told: dict[str, Any] = {
             "labels": AUTHORS,

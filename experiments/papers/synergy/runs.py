@@ -164,7 +164,7 @@ def _draws(scale: Scale) -> list[Task]:
 
 
 SEVERAL = {
-    "las": ((4, False), (5.5, False), (7, False)),
+    "las": ((4, False), (5.5, False), (5.5, True), (7, False)),
     "srtf": ((5.5, False), (7, False)),
     "ftf": ((5.5, False),),
 }
