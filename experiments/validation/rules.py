@@ -167,7 +167,7 @@ def _closed(starts: IntArray, expected: FloatArray) -> tuple[IntArray, int, int]
 def _stops_at_gpus(queue: Queue, names: Sequence[str]) -> dict[str, float]:
     """Names and the most GPUs of each, of those that wait with room mostly where one more job would be beyond that."""
     of_job = np.array([names[row] for row in queue.jobs.tolist()], dtype=object)
-    step_s, total = queue.step_s, float(queue.free.max(initial=0.0))
+    step_s = queue.step_s
     found: dict[str, float] = {}
 
     for name, count in Counter(of_job.tolist()).most_common(MOST_NAMES):
@@ -189,7 +189,7 @@ def _stops_at_gpus(queue: Queue, names: Sequence[str]) -> dict[str, float]:
         waits = smallest <= queue.free + SUMS
         beyond = waits & (used + np.where(waits, smallest, 0) > most + SUMS)
         waited_s = float(step_s[waits].sum())
-        if most < total and waited_s >= DAY_S and step_s[beyond].sum() >= MOST_OF_WAIT * waited_s:
+        if waited_s >= DAY_S and step_s[beyond].sum() >= MOST_OF_WAIT * waited_s:
             found[name] = most
     return found
 

@@ -111,21 +111,23 @@ def test_a_user_stops_at_a_number_though_another_pool_has_room():
 
 
 @pytest.mark.parametrize(
-    ("limits", "stop"),
+    ("limits", "times", "stop"),
     [
-        ((2, 2, 2), (("u0", "u1", "u2"), 2)),
-        ((2, 2), None),
-        ((2, 2, 2, 3), None),  # one runs more
-        ((1, 1, 1), None),
-        ((3, 2, 3, 1, 3), (("u0", "u2", "u4"), 3)),
+        ((2, 2, 2), 4, (("u0", "u1", "u2"), 2)),
+        ((2, 2, 2), 3, (("u0", "u1", "u2"), 2)),
+        ((2, 2, 2), 2, None),  # seldom
+        ((2, 2), 4, None),
+        ((2, 2, 2, 3), 4, None),  # one runs more
+        ((1, 1, 1), 4, None),
+        ((3, 2, 3, 1, 3), 4, (("u0", "u2", "u4"), 3)),
     ],
 )
-def test_a_number_of_jobs_that_several_users_reach_and_nobody_exceeds(limits, stop):
+def test_a_number_of_jobs_that_several_users_reach_and_nobody_exceeds(limits, times, stop):
     """Each user's jobs are all there at the begin, and run so many at a time, with room for more."""
     rows, users = [], []
     for k, most in enumerate(limits):
-        rows += limited(most, 4 * most)
-        users += [f"u{k}"] * (4 * most)
+        rows += limited(most, times * most)
+        users += [f"u{k}"] * (times * most)
     assert common_stop(Queue.of(record(rows), 100), users) == stop
 
 

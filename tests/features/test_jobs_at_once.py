@@ -38,6 +38,16 @@ def test_of_a_decision_that_starts_more_the_first_start():
     assert result.summary()["held_jobs"] == 1
 
 
+def test_a_decision_that_stops_a_job_of_a_user_leaves_room_for_others_of_it():
+    """Two jobs of one GPU stop a longer one of two GPUs: two run at once, as many as a may, so that nothing is decided twice."""
+    work = by_user("aaa", [100, 10, 20], [2, 1, 1], [0, 5, 5])
+    plain = run(work, nodes(2), "srpt")
+    assert plain.first_start_s.tolist() == [0, 5, 5]
+    limited = run(work, nodes(2), "srpt", tenants_of(work, "user", max_jobs=2))
+    assert limited.completion_s.tolist() == plain.completion_s.tolist()
+    assert limited.summary()["decisions"] == plain.summary()["decisions"]
+
+
 def test_the_order_of_submission_stays():
     """j1 of a was submitted before j2 of b. Both wait for the GPU when j0 of a ends, and j1 is first."""
     work = by_user("aab", [100, 10, 10], [1] * 3, [0, 1, 2])

@@ -66,6 +66,120 @@ def test_two_hours_of_a_day_are_no_rule():
     ]
 
 
+DAY_S = 24 * HOUR_S
+
+
+def limited(most: int, count: int = 40, gpus: int = 1) -> list[tuple[float, float, float, int]]:
+    """Jobs of a day each, submitted at once, of which so many run at a time."""
+    return [(0, j // most * DAY_S, (j // most + 1) * DAY_S, gpus) for j in range(count)]
+
+
+def found_in(total: float = 100.0, whose: str = "user", **of) -> list[tuple]:
+    """Words, settings and outages of the rules that jobs of some users or partitions suggest."""
+    rows = [(*row, name) for name, own in of.items() for row in own]
+    rows.sort(key=lambda row: row[0])
+    submit_s, start_s, end_s, gpus = np.array([row[:4] for row in rows], dtype=float).T
+    names = {"state": [""] * len(rows), "partition": [""] * len(rows), "user": [""] * len(rows)}
+    names[whose] = [row[4] for row in rows]
+    names = {key: tuple(own) for key, own in names.items()}
+    log = Recorded(submit_s, start_s, end_s, gpus, **names, origin_s=np.nan)
+    rules = suggested(log, np.full(len(rows), np.nan), total)
+    return [(rule.words, rule.settings, rule.outages) for rule in rules]
+
+
+def of(who: str, key: str, limits: str, words: str) -> tuple:
+    return words, (f"tenants.by={who}", f"tenants.{key}={limits}"), ()
+
+
+ONE = "a {} waits while enough GPUs are free and never has more than a number of {}: {}"
+MANY = "{}s wait while enough GPUs are free and never have more than a number of {}: {}"
+BY_TURNS = [row for day in range(30) for row in (
+    [(0, day * DAY_S, (day + 1) * DAY_S, 4)] if day % 2 else [(0, day * DAY_S, (day + 1) * DAY_S, 1)] * 4
+)]  # fmt: skip
+"""A job of four GPUs one day, four jobs of one the next."""
+
+
+@pytest.mark.parametrize(
+    ("whose", "jobs", "rules"),
+    [
+        ("user", {"a": limited(4)}, [of("user", "max_jobs", "{a = 4}", ONE.format("user", "running jobs", "a at 4"))]),
+        ("user", {"a": limited(4), "b": limited(3)},
+         [of("user", "max_jobs", "{a = 4, b = 3}", MANY.format("user", "running jobs", "a at 4, b at 3"))]),
+        ("user", {name: limited(2) for name in "abc"},
+         [of("user", "max_jobs", "2", "3 users run up to 2 jobs at once, and nobody runs more")]),
+        ("user", {name: limited(2) for name in "ab"},
+         [of("user", "max_jobs", "{a = 2, b = 2}", MANY.format("user", "running jobs", "a at 2, b at 2"))]),
+        # partitions have no number in common, which is one of users
+        ("partition", {name: limited(2) for name in "abc"},
+         [of("vc", "max_jobs", "{a = 2, b = 2, c = 2}", MANY.format("partition", "running jobs", "a at 2, b at 2, c at 2"))]),
+        ("partition", {"a": limited(4)}, [of("vc", "max_jobs", "{a = 4}", ONE.format("partition", "running jobs", "a at 4"))]),
+        # GPUs, where the number of jobs is another one each day
+        ("user", {"a": BY_TURNS}, [of("user", "quota", "{a = 4.0}", ONE.format("user", "GPUs", "a at 4"))]),
+        ("user", {"a": BY_TURNS, "b": BY_TURNS}, [of("user", "quota", "{a = 4.0, b = 4.0}", MANY.format("user", "GPUs", "a at 4, b at 4"))]),
+        ("user", {"a": BY_TURNS, "b": limited(3)},
+         [of("user", "max_jobs", "{b = 3}", ONE.format("user", "running jobs", "b at 3")),
+          of("user", "quota", "{a = 4.0}", ONE.format("user", "GPUs", "a at 4"))]),
+        # nobody, and those who do not wait, or have few jobs, have none
+        ("user", {"": limited(4)}, []), ("user", {"a": limited(4, 16)}, []), ("user", {"a": limited(30, 30)}, []),
+    ],
+)  # fmt: skip
+def test_limits_in_words_and_keys(whose, jobs, rules):
+    found = found_in(whose=whose, **jobs)
+    assert [(words, tuple(s.replace(" ", "") for s in settings), down) for words, settings, down in found] == [
+        (words, tuple(s.replace(" ", "") for s in settings), down) for words, settings, down in rules
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("full", "threes", "is_limit"),
+    [(20, 10, True), (16, 14, True), (14, 16, False), (4, 26, False)],
+)
+def test_a_limit_of_gpus_is_reached_for_most_of_the_waiting(full, threes, is_limit):
+    """Four GPUs are in use on so many days, by turns; then a job of three, beside which one of the waiting ones would fit."""
+    rows = BY_TURNS[: 5 * full // 2]
+    rows += [(0, (full + k) * DAY_S, (full + k + 1) * DAY_S, 3) for k in range(threes)]
+    rows += [(0, (full + threes) * DAY_S, (full + threes + 1) * DAY_S, 1)] * 4
+    rules = [of("user", "quota", "{ a = 4.0 }", ONE.format("user", "GPUs", "a at 4"))]
+    assert found_in(a=rows) == (rules if is_limit else [])
+
+
+def test_who_waits_for_the_machine_has_no_limit():
+    assert found_in(5.0, a=BY_TURNS) != []
+    assert found_in(4.0, a=limited(4)) == []
+    assert found_in(4.0, a=BY_TURNS) == []
+
+
+def still(*hours: float, every_s: float = 60.0, waits: bool = True) -> list[tuple]:
+    """Jobs one after the other, then so many hours without a start or an end, several times; another one waits."""
+    rows, now_s = [], 0.0
+    for gap_h in hours:
+        for _ in range(30):
+            rows.append((now_s, now_s, now_s + every_s, 1))
+            now_s += every_s
+        now_s += gap_h * HOUR_S
+    rows.append((now_s, now_s, now_s + every_s, 1))
+    return [(0.0, now_s, now_s + every_s, 1), *rows] if waits else rows
+
+
+@pytest.mark.parametrize(
+    ("rows", "words", "begins"),
+    [
+        (still(8, 5), "2 times jobs waited and none started or ended, for 8 h at most", [1800, 2 * 1800 + 8 * HOUR_S]),
+        (still(5, 8, 6), "3 times jobs waited and none started or ended, for 8 h at most",
+         [1800, 2 * 1800 + 5 * HOUR_S, 3 * 1800 + 13 * HOUR_S]),
+        (still(8), None, []),  # once is chance
+        (still(8, 5, waits=False), None, []),
+        # of a log with an event each half hour, two hours are nothing
+        (still(2, 2, every_s=1800), None, []),
+        (still(0.9, 0.9), None, []),
+    ],
+)  # fmt: skip
+def test_times_in_which_all_stands_still(rows, words, begins):
+    found = found_in(**{"": rows})
+    assert [each[0] for each in found] == ([words] if words else [])
+    assert [begin for each in found for begin, _ in each[2]] == begins
+
+
 @pytest.mark.long
 def test_two_rules_of_hours_are_kept_together(tmp_path):
     """The scenario that is written has both, and the waits of the log come out with it."""
