@@ -4,11 +4,6 @@ Its paper says no more than "first-principle methods". The authors' program give
 in a fixed order, its best configuration that fits on the GPUs that are free, on the fullest node
 that has them; there is no preemption. On its own instances this agrees with it to every printed
 digit (docs/papers.md), which one job a node does not.
-
-Options
--------
-may_be_late : a job that cannot be on time on what is free starts late; False: it waits for a configuration
-    that is on time, if it has one at all.
 """
 
 from __future__ import annotations
@@ -38,13 +33,10 @@ class SharedListScheduling:
     ----------
     name : how results call it.
     order : of the waiting jobs.
-    may_be_late : a job that cannot be on time on what is free starts late; False: it waits for a
-        configuration that is on time, if it has one at all.
     """
 
     name: str
     order: Order
-    may_be_late: bool = True
 
     def decide(self, view: View) -> Decision:
         """Start what fits."""
@@ -78,7 +70,7 @@ class SharedListScheduling:
         late = [c for c in possible if not left_s[c] <= due_in_s]
         on_time = _by(on_time, [float(left_s[c] * prices[c]) for c in on_time])
         late = _by(late, [float(left_s[c]) for c in late], INSTANT_S)
-        return on_time + (late if self.may_be_late or not on_time else [])
+        return on_time + late
 
 
 def _by(
@@ -88,17 +80,17 @@ def _by(
 
 
 @register("fifo-shared", requires=("servers", "one-node"), paper="Filippini et al. (ANDREAS), 2021")
-def fifo_shared(may_be_late: bool = True) -> SharedListScheduling:
+def fifo_shared() -> SharedListScheduling:
     """First in, first out on shared fixed nodes (ANDREAS)."""
-    return SharedListScheduling("fifo-shared", Order(), may_be_late)
+    return SharedListScheduling("fifo-shared", Order())
 
 
 @register(
     "edf-shared", requires=("servers", "one-node", "due"), paper="Filippini et al. (ANDREAS), 2021"
 )
-def edf_shared(may_be_late: bool = True) -> SharedListScheduling:
+def edf_shared() -> SharedListScheduling:
     """Earliest due date first on shared fixed nodes (ANDREAS)."""
-    return SharedListScheduling("edf-shared", by_due_date(), may_be_late)
+    return SharedListScheduling("edf-shared", by_due_date())
 
 
 @register(
@@ -106,6 +98,6 @@ def edf_shared(may_be_late: bool = True) -> SharedListScheduling:
     requires=("servers", "one-node", "weights"),
     paper="Filippini et al. (ANDREAS), 2021",
 )
-def weight_priority_shared(may_be_late: bool = True) -> SharedListScheduling:
+def weight_priority_shared() -> SharedListScheduling:
     """Highest tardiness weight first on shared fixed nodes (ANDREAS)."""
-    return SharedListScheduling("weight-priority-shared", by_weight(), may_be_late)
+    return SharedListScheduling("weight-priority-shared", by_weight())

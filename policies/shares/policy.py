@@ -27,7 +27,7 @@ NEEDS = ("servers", "fixed-demand", "one-kind")
 
 
 @dataclass(eq=False)
-class SharePolicy:
+class SharePolicy(RoundRules):
     """Jobs of fixed demand take turns on GPUs of several types, by shares of time.
 
     A round begins when the last one is over, or when none of its jobs runs any more. Within a round
@@ -37,42 +37,17 @@ class SharePolicy:
 
     Attributes
     ----------
-    round_s : length of a round, s.
-    reset_s : least time between two allocations, s.
-    credit : rounds that count as received by every job after a reset.
-    unserved_first : a job that has not run since the reset has priority 1e9 X.
-    tie_break : equal priorities by deficit, then by share ("released"), or by "submission".
-    fill_idle : jobs whose share is 0 run on GPUs that would stay idle.
-    type_by_type : such jobs fill the GPUs of a type before the next types are served.
-    shuffle_types : types are served in random order, drawn for each round.
     weighted : whether the jobs' weights (`Workload.weight_per_s`) count, where the policy has weights.
     record_shares : record all shares with the decision: ``shares``, in JSON by job, one number a type.
     """
 
     name = "shares"
 
-    round_s: float = 120.0
-    reset_s: float = 1000.0
-    credit: float = 0.5
-    unserved_first: bool = False
-    tie_break: str = "released"
-    fill_idle: bool = False
-    type_by_type: bool = False
-    shuffle_types: bool = False
     weighted: bool = False
     record_shares: bool = False
 
     def __post_init__(self) -> None:
-        self.rules = RoundRules(
-            self.round_s,
-            self.reset_s,
-            self.credit,
-            self.unserved_first,
-            self.tie_break,
-            self.fill_idle,
-            self.type_by_type,
-            self.shuffle_types,
-        )
+        super().__post_init__()
         self._rounds: ShareRounds | None = None
         self._types: list[int] = []
         self._all: tuple[int, ...] = ()
@@ -102,7 +77,7 @@ class SharePolicy:
     def decide(self, view: View) -> Decision:
         """Begin a round where one is over; else only say when to ask again."""
         rounds = self._rounds or self._begin(view)
-        end_s = self._begin_s + self.rules.round_s
+        end_s = self._begin_s + self.round_s
         own = not hasattr(view, "rounds")  # else the cluster says when a round is over
         if own and view.now_s < end_s - LEAST_AGAIN_S and view.running:
             return Decision(keep_running=True, again_s=max(LEAST_AGAIN_S, end_s - view.now_s))
@@ -127,7 +102,7 @@ class SharePolicy:
         }
         gpus_of = {job: (0,) for unit in self._runs if isinstance(unit, tuple) for job in unit}
         self._begin_s = view.now_s
-        return Decision(placements, info=info, again_s=self.rules.round_s, gpus_of=gpus_of or None)
+        return Decision(placements, info=info, again_s=self.round_s, gpus_of=gpus_of or None)
 
     def _end_pairs(self, view: View, rounds: ShareRounds) -> None:
         """Pairs that do not fit on a GPU any more, since their batches have grown."""
@@ -149,7 +124,7 @@ class SharePolicy:
             worked_s = view.now_s - max(self._begin_s, since_s)
         else:  # until it ended, or its node failed
             worked_s = max(0.0, since_s - self._begin_s)
-        return min(worked_s, self.rules.round_s)
+        return min(worked_s, self.round_s)
 
     def _begin(self, view: View) -> ShareRounds:
         """The rounds, at the first decision."""
@@ -160,7 +135,7 @@ class SharePolicy:
         self._type_of = {node: int(fixed[node]) for node in own}
         self._types = sorted(set(self._type_of.values()))
         self._all = self._capacity(view, own)
-        self._rounds = ShareRounds(self._all, self.rules)
+        self._rounds = ShareRounds(self._all, self)
         return self._rounds
 
     def _capacity(self, view: View, nodes: Sequence[int]) -> tuple[int, ...]:

@@ -37,21 +37,19 @@ TYPE_SEED = 5
 """Of the random orders of types: that of the published runs with seed 0."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class RoundRules:
     """Rules of the rounds.
 
     Attributes
     ----------
-    round_s : length of a round.
-    reset_s : shares are computed anew at most this often; time received counts from then.
+    round_s : length of a round, s.
+    reset_s : least time between two allocations, s; time received counts from then.
     credit : rounds that count as received by every job after a reset.
-    unserved_first : a job that has not run since the reset has priority ``1e9 X``. Otherwise its
-        credit counts as what it has received.
-    tie_break : see `TieBreak`.
+    tie_break : equal priorities by deficit, then by share ("released"), or by "submission".
     fill_idle : jobs whose share is 0 run on GPUs that would stay idle, those of most deficit first.
-    type_by_type : such jobs fill the GPUs of a type before jobs with a share of the next types are served.
-    shuffle_types : types are served in random order, drawn for each round; not in that of the cluster.
+    type_by_type : such jobs fill the GPUs of a type before the next types are served.
+    shuffle_types : types are served in random order, drawn for each round.
 
     Raises
     ------
@@ -62,7 +60,6 @@ class RoundRules:
     round_s: float = 120.0
     reset_s: float = 1000.0
     credit: float = 0.5
-    unserved_first: bool = False
     tie_break: str = "released"
     fill_idle: bool = False
     type_by_type: bool = False
@@ -267,14 +264,11 @@ class ShareRounds:
     def _priorities(self, k: int) -> FloatArray:
         """``(U,)`` share of a type over the part of the time received; 0 where there is no share."""
         share, received = self._share[:, k], self._received[:, k]
-        first = received == 0
-        if self.rules.unserved_first:
-            first |= received == self._credit_s
         total = np.cumsum(received)[
             -1:
         ]  # one after the other: the order of a sum decides its last bit
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(first, 1e9 * share, share / (received / total))
+            return np.where(received == 0, 1e9 * share, share / (received / total))
 
     def _without_share(self, k: int) -> list[int]:
         """Jobs whose share of a type is 0, those of most deficit first."""
