@@ -277,7 +277,7 @@ def _are_whole(part: FloatArray, units: int) -> npt.NDArray[np.bool_]:
 def _in_units(workload: Workload, units: IntArray) -> Workload:
     performance: Any = workload.performance
     own = FixedDuration(performance.duration_s, units)
-    return replace(workload, performance=own)
+    return replace(workload.with_own("due_s", "weight_per_s"), performance=own)
 
 
 def _divided(spec: NodeType, units: int) -> NodeType:

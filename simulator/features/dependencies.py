@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import replace
 
 from simpy.events import ProcessGenerator
 
@@ -25,7 +24,7 @@ class Dependencies(Feature):
 
     def shown(self, workload: Workload) -> Workload:
         """The jobs with times of submission of their own, which change when a job is submitted at last."""
-        return replace(workload)
+        return workload.with_own("submit_s")
 
     def attach(self, simulation: Simulation) -> None:
         """Count what each job waits for; raises InputError where jobs wait for each other."""

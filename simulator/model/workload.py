@@ -277,6 +277,10 @@ class Workload:
         """The jobs without what a log says of their runs, which is no part of a simulated one."""
         return self if self.record is None else replace(self, record=None)
 
+    def with_own(self, *names: str) -> Workload:
+        """The same jobs, with columns of these names of their own, which may be changed without changing those here."""
+        return replace(self, **{name: getattr(self, name).copy() for name in names})
+
     def noted(self, *notes: str) -> Workload:
         """The same jobs with further notes."""
         return replace(self, notes=(*self.notes, *notes))

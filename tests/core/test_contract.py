@@ -19,6 +19,8 @@ from simulator import (
     View,
     Workload,
 )
+from simulator.features.admission import Admission
+from simulator.model.workload import Dependency
 from simulator.workloads.fits import check_fits
 from tests.core.jobs import fixed, nodes, run
 
@@ -39,6 +41,22 @@ def test_columns_are_copied_unless_nobody_can_write_them():
     assert replace(jobs, submit_s=part).submit_s is not part
     assert jobs.user is jobs.vc
     assert jobs.user == ("", "")
+
+
+def test_features_change_no_column_of_the_jobs_that_were_given():
+    """Admission takes due dates away from what policies see, and times of submission move behind the jobs that one follows."""
+    due_s, weights = [5.0, 5.0, np.inf], [1.0, 1.0, 0.0]
+    jobs = fixed(
+        [0, 0, 0], [4, 4, 4], [4, 4, 4], due_s=np.array(due_s), weight_per_s=np.array(weights)
+    )
+    result = run(jobs, nodes(1, 4), "deadline-first", Admission(rule="downgrade"))
+    assert result.parts["admission"].downgraded.any()
+    for workload in (jobs, result.workload):
+        assert (workload.due_s.tolist(), workload.weight_per_s.tolist()) == (due_s, weights)
+    jobs = replace(jobs, after=[(), (Dependency(jobs.job_id[0], 1.0),), ()])
+    result = run(jobs, nodes(1, 4), "fifo-strict")
+    assert result.first_start_s[1] >= 5
+    assert jobs.submit_s.tolist() == result.workload.submit_s.tolist() == [0, 0, 0]
 
 
 def test_numbers_of_32_bits_lose_no_digits():
