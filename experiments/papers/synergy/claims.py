@@ -702,6 +702,8 @@ def splits(results: Results) -> Iterator[Claim]:
             why = _by_seed(part, "greedy", "proportional")
             yield PAGE.row("splits.greedy", gain(part, "greedy", "proportional"), why, **words)
         yield PAGE.row("splits.tune", gain(part), _by_seed(part, "proportional", "tune"), **words)
+        why = _by_seed(part, "greedy", "tune")
+        yield PAGE.row("splits.over-greedy", gain(part, "greedy"), why, **words)
 
 
 @PAGE.rows
@@ -721,6 +723,7 @@ def splits_on_their_draw(results: Results) -> Iterator[Claim]:
         if panel == "c":
             yield PAGE.row("splits.greedy", found["greedy"] / found["proportional"], why, **words)
         yield PAGE.row("splits.tune", found["proportional"] / found["tune"], why, **words)
+        yield PAGE.row("splits.over-greedy", found["greedy"] / found["tune"], why, **words)
 
 
 def _by_seed(table: Table, base: str, over: str) -> str:

@@ -5,6 +5,7 @@ Each prints its window: under overload the mean depends on it.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -56,6 +57,8 @@ SHORT = f"jobs with a JCT below {SHORT_H:g} h in that run"
 # -- Figure 6 --------------------------------------------------------------------------------
 
 PHILLY = {"srtf": "SRTF", "las": "LAS", "fifo": "FIFO"}
+FAR_APART_DAYS = 10.0
+"""Starts of the log between which nothing was tried; no line joins them."""
 
 
 @PAGE.figure(
@@ -63,7 +66,7 @@ PHILLY = {"srtf": "SRTF", "las": "LAS", "fifo": "FIFO"}
     "Figure 6: the Philly log, over the day on which it began",
     "The jobs of the log that were submitted 2,400 to 3,000 h after its first, at most 8,000, split 20-70-10, the released rules: "
     "{windows}. The day of the first submission is not published, so every value is drawn over it: 7 August 2017 is the first day that "
-    "the log's page names, 6 to 8 July give the printed 8,000 jobs, and about 10 July the longest runs on average. Dashed: the paper's values. Jobs are short where their JCT "
+    "the log's page names, 6 to 8 July give the printed 8,000 jobs, and about 10 July the longest runs on average; LAS and FIFO ran from fewer days than SRTF. Dashed: the paper's values. Jobs are short where their JCT "
     "under tune is below 4 h. No day gives all values: hardly a queue forms on 512 GPUs.",
 )
 def figure_6(results: Results) -> Drawn:
@@ -73,7 +76,9 @@ def figure_6(results: Results) -> Drawn:
     for ax, ordering in zip(axes[:3], PHILLY, strict=True):
         part = table[table["ordering"] == ordering]
         names = {m: f"philly.{ordering}.{m}" for m in PAIR}
-        _over_starts(ax, part, starts, "mean_jct_h", names, f"{PHILLY[ordering]}: average JCT")
+        _over_starts(
+            ax, part, starts, "mean_jct_h", names, f"{PHILLY[ordering]}: average JCT, all jobs"
+        )
     long = by_length(results)
     for ax, value, title in zip(
         axes[3:5], ("mean", "p99"), ("average JCT", "99th percentile"), strict=True
@@ -94,8 +99,7 @@ def figure_6(results: Results) -> Drawn:
         plots.log_ticks(ax)
     most = speedups(results).groupby("start")["ratio"].max()
     axes[5].plot(
-        [starts.index(s) for s in most.index],
-        most,
+        *_apart(starts, most),
         "o-",
         color=PALETTE[2],
         label="largest speed-up of a job",
@@ -127,17 +131,32 @@ def _over_starts(
 ) -> None:
     """One line a mechanism over the day on which the log began, the earliest first, and the paper's value of each."""
     for mechanism, name in printed.items():
-        part = table[table["mechanism"] == mechanism].sort_values("start")
-        at = [starts.index(start) for start in part["start"]]
+        part = table[table["mechanism"] == mechanism].set_index("start")[value].sort_index()
         colour = COLOURS[mechanism]
         wide = mechanism == "proportional"  # what lies below another stays visible
-        ax.plot(at, part[value], style, color=colour, label=f"{NAMES[mechanism]}{of}",
+        ax.plot(*_apart(starts, part), style, color=colour, label=f"{NAMES[mechanism]}{of}",
                 linewidth=4.5 if wide else 1.6, markersize=10 if wide else 5)  # fmt: skip
         if name in PAGE.numbers:
-            ax.axhline(PAGE[name].low, color=colour, linestyle="--", linewidth=1)
+            label = f"paper, {NAMES[mechanism]}" if "long" in of else None
+            ax.axhline(PAGE[name].low, color=colour, linestyle="--", linewidth=1, label=label)
     ax.set(ylabel="JCT, h", title=title)
     if not of:
         from_zero(ax)
+
+
+def _apart(starts: list[float], values: pd.Series) -> tuple[list[float], list[float]]:
+    """Places and values of a line over the starts, in parts where more than `FAR_APART_DAYS` lie between two of them."""
+    at: list[float] = []
+    drawn: list[float] = []
+    before = math.inf
+    for start, value in zip(values.index.tolist(), values.tolist(), strict=True):
+        if start - before > FAR_APART_DAYS:
+            at.append(math.nan)
+            drawn.append(math.nan)
+        before = start
+        at.append(starts.index(start))
+        drawn.append(value)
+    return at, drawn
 
 
 # -- averages over load ----------------------------------------------------------------------

@@ -218,8 +218,8 @@ def _ratios(results: Results, base: Table, swept: Table) -> Table:
     "Figure 13: big-data schedulers",
     "DRF and Tetris with whole demands held to the end, and with demands tuned in each round; "
     "single-GPU jobs, 9 per hour. Right: the average with static demands divided by that with tuned ones. Stars, with "
-    "their loads: the pair of the released simulator on its own trace, greedy (placed anew in each round) divided by "
-    "tune. Load and GPU demands of the paper's "
+    "their loads: the pair of the released simulator on its own trace with the split 50-0-50, greedy (placed anew in each round) "
+    "divided by tune. Load and GPU demands of the paper's "
     "figure are not printed; its ratios are those of 50-0-50." + AVERAGES,
 )
 def figure_13(results: Results) -> Drawn:
@@ -254,7 +254,7 @@ def _their_pairs(ax: Axes, results: Results, orderings: list[str]) -> None:
     for i, (x, table) in enumerate(enumerate(tables.values())):
         ratio = gains(table, ["load"], base="greedy")
         ax.plot([x - 0.3] * len(ratio), ratio["ratio"], "*", color=PALETTE[5], markersize=10,
-                label=None if i else "greedy / tune, authors' draw")  # fmt: skip
+                label=None if i else f"greedy / tune, authors' draw, {W2}")  # fmt: skip
         points = zip(ratio["load"], ratio["ratio"], cycle([(7, -3), (-3, 7), (-3, -13)]))
         for load, value, beside in points:
             ax.annotate(
