@@ -289,6 +289,7 @@ def figure_9(results: Results) -> Drawn:
         [order.index(m) for m in theirs.index],
         list(theirs),
         their_draw(results, "authors' draw and rules"),
+        below=True,
     )
     axes[1].set_xticks(range(5), ["prop.", "tune", "opt", "greedy", "by GPUs\n(ours)"])
     axes[1].set_xlim(-0.9, 4.5)

@@ -75,12 +75,15 @@ def note(ax: Axes, text: str) -> None:
 
 
 def stars(
-    ax: Axes, x: Sequence[float], values: Sequence[float], label: str, words: Sequence[str] = ()
-) -> None:
-    """Values of the authors' own draw, with their numbers; ``words`` before each of up to three at one ``x``."""
+    ax: Axes, x: Sequence[float], values: Sequence[float], label: str, words: Sequence[str] = (), *,
+    below: bool = False,
+) -> None:  # fmt: skip
+    """Values of the authors' own draw, with their numbers ``below`` or beside; ``words`` before each of up to three at one ``x``."""
     ax.plot(x, values, "*", color=PALETTE[5], markeredgecolor="black", markersize=12, label=label)
     for i, (at, value) in enumerate(zip(x, values, strict=True)):
         text, place = f"{value:.3g}", {"xytext": (-18.0, 0.0), "va": "center", "ha": "right"}
+        if below:
+            place = {"xytext": (0.0, -7.0), "va": "top", "ha": "center"}
         if words:
             text = f"{words[i]} {text}"
             place = {"xytext": (8.0, 0.0), "va": ("center", "bottom", "top")[i], "ha": "left"}
