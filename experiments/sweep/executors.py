@@ -187,25 +187,29 @@ class LocalPool(ThreadPoolExecutor):
                 time.sleep(AGAIN_S)
                 continue
             try:
-                begun.result()
+                told = begun.result()
             except BrokenExecutor:
                 continue
-            except Exception as error:
-                told = f"{type(error).__name__}: {error}"
-                raise BrokenExecutor(f"the workers cannot start: {told}") from None
+            if told:
+                self._stopped = f"the workers cannot start: {told}"
+                self._dismiss(worker)
+                raise BrokenExecutor(self._stopped)
             return worker
         raise BrokenExecutor(f"the workers cannot go on: they die while starting ({why})")
 
-    def _start(self) -> tuple[_Worker, Future[None]]:
-        """A new worker of this thread, and its first call, in which it gets ready."""
+    def _start(self) -> tuple[_Worker, Future[str]]:
+        """A new worker of this thread, and its first call, which gets it ready and returns what went wrong."""
         with self._lock:
             if self._stopped:
                 raise BrokenExecutor(self._stopped)
             pool = ProcessPoolExecutor(1, self._context)
             begun = pool.submit(_begin, self._modules, os.getcwd(), dict(os.environ))
             (process,) = pool._processes.values()
+            # Else the start of another worker might read this one's exit code, which can be read once.
+            multiprocessing.process._children.discard(process)  # type: ignore[attr-defined]
             # Else the death of a worker that is sending would not show in the pipe.
             pool._result_queue._writer.close()  # type: ignore[attr-defined]
+            pool._call_queue._reader.close()  # type: ignore[attr-defined]
             self._own.worker = _Worker(pool, process)
             self._workers.add(self._own.worker)
             return self._own.worker, begun
@@ -242,12 +246,19 @@ def _called(call: bytes) -> bytes:
         return pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
 
 
-def _begin(modules: Sequence[str], folder: str, environment: dict[str, str]) -> None:
-    """Set up a worker in the folder and environment of the sweep; the server that forks workers may have others."""
-    os.chdir(folder)
-    os.environ.update(environment)
+def _begin(modules: Sequence[str], folder: str, environment: dict[str, str]) -> str:
+    """Set up a worker in the folder and environment of the sweep, which the server that forks workers may not have.
+
+    Returns what went wrong, as text: not every exception can be sent.
+    """
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    prepare(modules)
+    try:
+        os.chdir(folder)
+        os.environ.update(environment)
+        prepare(modules)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
 
 
 def _end_with_parent() -> None:

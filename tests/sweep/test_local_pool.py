@@ -1,5 +1,6 @@
 """The pool of worker processes, as an executor."""
 
+import multiprocessing
 import os
 import signal
 import time
@@ -135,6 +136,17 @@ def test_a_module_that_cannot_be_imported_is_told():
         future = pool.submit(square, 1)
         with pytest.raises(BrokenExecutor, match="No module named 'no_such_module'"):
             future.result()
+        with pytest.raises(BrokenExecutor, match="cannot start: ModuleNotFoundError"):
+            pool.submit(square, 1).result()
+        assert pool.pids() == []
+
+
+def test_a_new_worker_does_not_read_the_exit_code_of_another():
+    """Python polls its children when a process starts, and an exit code can be read once."""
+    with LocalPool(1) as pool:
+        assert pool.submit(square, 3).result() == 9
+        assert len(pool.pids()) == 1
+        assert multiprocessing.active_children() == []
 
 
 def test_no_workers_are_refused():
