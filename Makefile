@@ -29,8 +29,8 @@ redraw: setup  ## committed pages again, from the runs that they keep: PAGES=ren
 	rm -rf build/paper && mkdir -p build && cp -r results/paper build/paper
 	$(VENV)/bin/schedlab reproduce $(PAGES) --scale paper --from build/paper --out results/paper
 	rm results/paper/report.html
-	printf %s "$$(grep -v 'href="report.html"' results/paper/index.html)" >build/index.html
-	mv build/index.html results/paper
+	grep -v 'href="report.html"' results/paper/index.html >build/lines
+	printf %s "$$(cat build/lines)" >build/index.html && mv build/index.html results/paper
 
 test: setup  ## the tests but those of more than a second or two
 	$(VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal -m 'not slow and not documented and not long'

@@ -190,11 +190,15 @@ def _rules(record: Recorded, queue: Queue, asked_s: FloatArray) -> Iterator[str]
         )
     for what, names in (("user", record.user), ("partition", record.partition)):
         if found := stops(queue, names):
-            listed = ", ".join(f"{stop.name} at {stop.most}" for stop in found[:MOST_NAMED])
+            listed = ", ".join(f"{stop.name} {stop.most}" for stop in found[:MOST_NAMED])
             more = f", {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
-            does = ("waits", "never has") if len(found) == 1 else ("wait", "never have")
+            does = (
+                ("waits", "has", "this number")
+                if len(found) == 1
+                else ("wait", "have", "these numbers")
+            )
             yield (
-                f"rules      {counted(len(found), what)} {does[0]} while enough GPUs are free and {does[1]} more than a certain number of jobs running: "
+                f"rules      {counted(len(found), what)} {does[0]} while enough GPUs are free and never {does[1]} more than {does[2]} of running jobs: "
                 f"{listed}{more}"
             )
     idle = stretches(queue)

@@ -40,7 +40,7 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="POLICY",
-            help=f"{POLICY} Give the option once for each policy; the others are compared with the first. all adds every policy "
+            help=f"{POLICY} Give the option once for each policy; the others are compared with the first. The name all adds every policy "
             "that can run; this is also the default.",
         ),
     ] = None,

@@ -43,7 +43,7 @@ def validate(
         list[str] | None,
         typer.Option(
             metavar="POLICY",
-            help=f"{POLICY} Give the option once for each policy, or all for every policy that can run; the verdict is about the first. Default: that of the scenario, else easy-backfill.",
+            help=f"{POLICY} Give the option once for each policy, or the name all for every policy that can run; the verdict is about the first. Default: that of the scenario, else easy-backfill.",
         ),
     ] = None,
     calibrate: Annotated[

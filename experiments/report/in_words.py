@@ -1,4 +1,4 @@
-"""Class of a printed number and its reason, each as one sentence for a reader who has the paper alone."""
+"""Class of a printed number and its reason, in sentences for a reader who has the paper alone."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def meaning(
     ----------
     row : the one that is shown.
     readings : how many there are.
-    values, between : least and largest of their values, and of the ends of their intervals.
+    values, between : range around which their values lie, and their intervals; of several parts that of every part.
     parts : of the statement; ``row`` is the weakest of them.
     """
     if outcome == "not comparable":
         return "It cannot be compared."
     if outcome == "undetermined":
-        return _around(number, values, between)
+        return _around(number, values, between, parts)
     what = "number" if row.ci_low is None else "interval"
     if number.kind == "theorem" and row.verdict != "inconclusive":
         contains = "contains" if outcome == "reproduced" else "does not contain"
@@ -58,14 +58,24 @@ def meaning(
     count = f"{_counting(number.accepted, number)} would count as reproduced"
     if (part := partial(number.rule)) != number.accepted:
         count += f", {_counting(part, number)} as partly"
+    if row.ours is None or math.isnan(row.ours):
+        return f"We have no number; {count}."
     if row.verdict != "inconclusive":
-        return f"{ours} is {_ours(row, number)}; {count}."
+        is_partly = ", which counts as partly" if row.verdict == "partly" else ""
+        return f"{ours} is {_ours(row, number)}{is_partly}; {count}."
     lacks = "has no interval" if row.ci_low is None else "reaches across a limit"
     return f"{ours.rstrip(',')}, {_ours(row, number)}, {lacks}: {count}."
 
 
-def _around(number: Number, values: tuple[float, float], between: tuple[float, float]) -> str:
+def _around(
+    number: Number, values: tuple[float, float], between: tuple[float, float], parts: int
+) -> str:
     """Readings on both sides of a printed value, or around it with their intervals alone."""
+    if parts > 1:
+        return "For each part our readings, or their intervals, reach around the printed value."
+    if values[0] == values[1]:
+        told = f"Our reading gives {_range(values)}{_unit(number)}, with its interval {_range(between)}"
+        return f"{told}{_unit(number)}; the printed value lies within."
     told = f"Our readings give {_range(values)}{_unit(number)}"
     if values[0] <= number.low and number.high <= values[1]:
         return f"{told}; the printed value lies between."
@@ -79,7 +89,7 @@ def _ours(row: Claim, number: Number) -> str:
 
 
 def _range(ends: tuple[float, float]) -> str:
-    low, high = map(_told, sorted(ends))
+    low, high = map(_told, ends)
     return low if low == high else f"{low} to {high}"
 
 

@@ -3,7 +3,7 @@
 - *reproduced*: some reading gives it. The authors' own program, draw or data is one, and is labelled so.
 - *undetermined*: the paper does not print what decides it, and readings lie on both sides of it, or around it.
 - *excluded*: no reading that the text allows gives it, and the reason is known.
-- *open*: no reading gives it, and the reason has not been shown.
+- *open*: no reading gives it for certain, and no reason has been proven.
 - *not comparable*: what was measured on another machine or with jobs that are not at hand, or a ratio of such numbers.
 
 The rows decide, by their verdicts and intervals. Of readings with equal verdicts the one that is nearest to the printed
@@ -24,6 +24,8 @@ from experiments.report.in_words import exclusion, meaning, needed, reason
 from experiments.report.published import Number, numbers_of
 
 OUTCOMES = ("reproduced", "undetermined", "excluded", "open", "not comparable")
+AGREEMENT = {"not comparable": 0, "partly": 2, "reproduced": 3}
+"""Of readings the ones with the larger number are shown; of the others, 1, the nearest, however wide its interval is."""
 WORST_FIRST = ("not comparable", "not reproduced", "inconclusive", "partly", "reproduced")
 
 
@@ -37,7 +39,7 @@ class Printed:
     outcome : its class, of `OUTCOMES`.
     row : the weakest row of its best reading.
     means : what the class says of this number, one sentence.
-    because : why it has this class, one sentence; empty where there is nothing to add.
+    because : why it has this class, and what a reader should know beside it; empty where there is nothing to add.
     readings : all rows of the number, also those that contradict the text; at least one.
     giving : readings of its statement that give it, where there are others to share them.
     """
@@ -175,7 +177,7 @@ def _came_of(
 ) -> Printed:  # fmt: skip
     def quality(one: _Reading) -> tuple[int, int, float]:
         place = order.get((number.statement, one.weakest.shared), len(order)) if one.gives else 0
-        return _rank(one.weakest), -place, -one.distance
+        return AGREEMENT.get(one.weakest.verdict, 1), -place, -one.distance
 
     best = max(readings, key=quality)
     row, allowed = best.weakest, _allowed(rows)
@@ -183,7 +185,8 @@ def _came_of(
     outcome = _outcome(number, [one.weakest for one in readings], row, between)
     means = meaning(number, outcome, row, len(readings), values, between, best.parts)
     because = reason(number, outcome, row, len(readings), sum(one.gives for one in readings))
-    giving = frozenset(one.weakest.shared for one in readings if one.gives and one.weakest.shared)
+    shared = [one.weakest.shared for one in readings if one.gives]
+    giving = frozenset(shared if all(shared) else ())
     return Printed(name, outcome, row, means, because, tuple(rows), giving)
 
 
@@ -202,10 +205,10 @@ def _outcome(
 def _around(
     rows: Sequence[Claim], ends: Callable[[Claim], tuple[float, float]]
 ) -> tuple[float, float]:
-    """Range that the rows of each part reach around; NaN without a row that has a number."""
+    """Range that the rows of every part reach around, the low end above the high one where there is none; NaN without numbers."""
     by_part: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for row in rows:
-        if row.ours is not None:
+        if row.ours is not None and not math.isnan(row.ours):
             by_part[row.part].append(ends(row))
     lows = [min(low for low, _ in found) for found in by_part.values()]
     highs = [max(high for _, high in found) for found in by_part.values()]

@@ -311,8 +311,12 @@ def number(value: float | str | None) -> str:
 
 
 def with_unit(value: float | str | None, unit: str) -> str:
-    """`number` with its unit; a text has one where it is a number, a range or a bound ("50-70", "< 60")."""
-    bare = re.fullmatch(r"[<>=]* ?[\d.,-]+", value) if isinstance(value, str) else value is not None
+    """`number` with its unit; a text has one where it is a number, a range or a bound ("50-70", "< 60", "up to 9")."""
+    bare = (
+        re.fullmatch(r"([<>=]*|up to|about|almost) ?[\d.,-]+", value)
+        if isinstance(value, str)
+        else value is not None
+    )
     is_one = value in (1, "1") and len(unit) > 2 and unit.isalpha()
     unit = unit.removesuffix("s") if is_one else unit
     return f"{number(value)} {unit}" if unit and bare else number(value)

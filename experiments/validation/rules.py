@@ -87,7 +87,7 @@ def suggested(
             words = f"{len(common.names)} users run up to {common.most} jobs at once, and nobody runs more"
             found.append(Rule(words, (f"tenants.by={by}", f"tenants.max_jobs={common.most}")))
         elif jobs:
-            listed = ", ".join(f"{name} at {most}" for name, most in jobs.items())
+            listed = ", ".join(f"{name} {most}" for name, most in jobs.items())
             found.append(
                 _limit(by, "max_jobs", jobs, f"{_stop(what, jobs)} of running jobs: {listed}")
             )
@@ -95,16 +95,16 @@ def suggested(
             name: most for name, most in _stops_at_gpus(queue, names).items() if name not in jobs
         }
         if gpus:
-            listed = ", ".join(f"{name} at {most:g}" for name, most in gpus.items())
+            listed = ", ".join(f"{name} {most:g}" for name, most in gpus.items())
             found.append(_limit(by, "quota", gpus, f"{_stop(what, gpus)} of GPUs: {listed}"))
     return [*found, *_standing_still(queue)]
 
 
 def _stop(what: str, limits: Mapping[str, float]) -> str:
-    """Users or partitions, or one of them, that never have more than a number, a part of a sentence."""
+    """Users or partitions, or one of them, that never have more of something than a number, a part of a sentence."""
     if len(limits) == 1:
-        return f"a {what} waits while enough GPUs are free and never has more than a number"
-    return f"{what}s wait while enough GPUs are free and never have more than a number"
+        return f"a {what} waits while enough GPUs are free and never has more than this number"
+    return f"{what}s wait while enough GPUs are free and never have more than these numbers"
 
 
 def _limit(by: str, key: str, limits: Mapping[str, float], words: str) -> Rule:

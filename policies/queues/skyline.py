@@ -1,7 +1,7 @@
 """Free capacity over time: steps, between which it stays the same, and the first time at which a job fits.
 
 Where the total of free GPUs decides, a step is that number; else it has what is free on each node, too. The steps are
-arrays, and what goes through many of them is kernel.
+arrays, and functions that go through many of them are compiled.
 """
 
 from __future__ import annotations

@@ -300,7 +300,7 @@ def test_rules_in_words():
     )
     lines = told(record(limited(4), user=("ann",) * 40), (25, 4))
     assert (
-        "rules      1 user waits while enough GPUs are free and never has more than a certain number of jobs running: ann at 4"
+        "rules      1 user waits while enough GPUs are free and never has more than this number of running jobs: ann 4"
         in lines
     )
     assert (

@@ -74,9 +74,10 @@ def recount(
 
         def quality(row: dict[str, str], key: tuple[str, str] = key) -> tuple[int, int, float]:
             told = key[0], of[key].statement, row["shared"]
+            agrees = {"not comparable": 0, "partly": 2, "reproduced": 3}.get(row["verdict"], 1)
             alone = row["verdict"] != "reproduced" or not of[key].statement or told not in first
             place = len(first) if alone else first.index(told)
-            return ORDER.index(row["verdict"]), -place, -_off(row, of[key])
+            return agrees, -place, -_off(row, of[key])
 
         best = max((_weakest(reading, number) for reading in found), key=quality)
         at = "" if best["place"] == first_place[key] else f"{best['place']}, "
@@ -146,7 +147,9 @@ def _class(rows: list[dict[str, str]], readings: list[list[dict[str, str]]], num
         return "excluded"
     around = []
     for part in {row["part"] for row in rows}:
-        of_part = [row for row in rows if row["part"] == part]
+        of_part = [row for row in rows if row["part"] == part and row["ours"] not in ("", "nan")]
+        if not of_part:
+            return "open"
         least = min(float(row["ci_low"] or row["ours"]) for row in of_part)
         most = max(float(row["ci_high"] or row["ours"]) for row in of_part)
         around.append(least <= number.low and most >= number.high)

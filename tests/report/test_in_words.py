@@ -1,5 +1,6 @@
 """Class and reason of a printed number in words, and the readings that several numbers need."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -48,7 +49,7 @@ def row(verdict="not reproduced", **fields):
         (HOURS | {"kind": "ordering", "value": 0}, row(), "open", 2,
          "The interval of the best of 2 readings is 4 to 6 h; at least 0 h would count as reproduced."),
         (SAVED | {"kind": "value", "value": -3}, row("partly"), "open", 1,
-         "Our interval is 4 to 6 %; -3.6 to -2.4 % would count as reproduced, -6 to -1.5 % as partly."),
+         "Our interval is 4 to 6 %, which counts as partly; -3.6 to -2.4 % would count as reproduced, -6 to -1.5 % as partly."),
         (SAVED | {"kind": "equal", "value": 1, "no_effect": None, "margin": 0.05}, row(), "excluded", 1,
          "Our interval is 4 to 6 %; 0.95 to 1.05 % would count as reproduced."),
         (HOURS | {"kind": "at least", "value": 6}, row("inconclusive"), "open", 4,
@@ -63,6 +64,8 @@ def row(verdict="not reproduced", **fields):
         (HOURS | {"value": 20}, row(), "undetermined", 2, "Our readings give 2 to 25 h; the printed value lies between."),
         (HOURS | {"value": 28}, row(), "undetermined", 2,
          "Our readings give 2 to 25 h, with their intervals 1.5 to 30 h; the printed value lies within."),
+        (HOURS | {"value": 28}, row("inconclusive", ours=math.nan, ci_low=None, ci_high=None), "open", 1,
+         "We have no number; 25.2 to 30.8 h would count as reproduced, 14 to 56 h as partly."),
         (HOURS | {"value": 20}, row("not comparable"), "not comparable", 1, "It cannot be compared."),
         (HOURS | {"kind": "at most", "value": 1000}, row("reproduced"), "reproduced", 1, "Our interval is at most 1,000 h."),
         (HOURS | {"kind": "at most", "value": 999.6}, row("reproduced"), "reproduced", 1, "Our interval is at most 999.6 h."),
@@ -78,6 +81,17 @@ def row(verdict="not reproduced", **fields):
 )  # fmt: skip
 def test_the_class_of_a_number_in_one_sentence(number, of, outcome, readings, told):
     assert meaning(Number(**number), outcome, of, readings, (2, 25), (1.5, 30)) == told
+
+
+def test_a_number_that_nothing_decides_is_told_by_its_readings():
+    """One reading, whose interval contains the number; and a statement of several parts."""
+    number = Number(**HOURS, value=20)
+    assert meaning(number, "undetermined", row(), 1, (18, 18), (15, 22)) == (
+        "Our reading gives 18 h, with its interval 15 to 22 h; the printed value lies within."
+    )
+    assert meaning(number, "undetermined", row(), 2, (18, 21), (15, 22), 2) == (
+        "For each part our readings, or their intervals, reach around the printed value."
+    )
 
 
 def test_the_class_of_a_statement_of_several_parts():
@@ -144,9 +158,10 @@ def test_the_first_reason_says_more_than_that_the_interval_is_wide():
         ({}, [("partly", 40, {}), ("partly", 30, {}), ("partly", 8, {})], 30, "open"),
         ({}, [("partly", 11, {}), ("partly", 30, {})], 11, "open"),
         ({}, [("reproduced", 21, {}), ("reproduced", 19.5, {}), ("partly", 20, {})], 19.5, "reproduced"),
-        # the better verdict before the nearer one; no interval is worse than a part, and better than none
+        # the better verdict before the nearer one; an interval that tells nothing is no better than a miss
         ({}, [("not reproduced", 20, {}), ("inconclusive", 60, {}), ("partly", 90, {})], 90, "open"),
-        ({}, [("not reproduced", 20, {}), ("inconclusive", 60, {})], 60, "open"),
+        ({}, [("not reproduced", 20, {}), ("inconclusive", 60, {})], 20, "open"),
+        ({}, [("not reproduced", 90, {}), ("inconclusive", 60, {})], 60, "open"),
         # excluded where all readings are refuted
         ({"excluded": "why"}, [("partly", 30, {}), ("not reproduced", 90, {})], 30, "excluded"),
         ({"excluded": "why"}, [("partly", 30, {}), ("inconclusive", 90, {})], 30, "open"),
@@ -156,6 +171,8 @@ def test_the_first_reason_says_more_than_that_the_interval_is_wide():
         ({"unprinted": "load"}, [("partly", 30, {}), ("partly", 12, {})], 12, "undetermined"),
         ({"unprinted": "load"}, [("partly", 30, {}), ("partly", 35, {})], 30, "open"),
         ({}, [("partly", 30, {}), ("partly", 12, {})], 12, "open"),
+        # a reading without a number tells nothing, wherever it stands
+        ({"unprinted": "load"}, [("inconclusive", math.nan, {}), ("partly", 30, {}), ("partly", 12, {})], 12, "undetermined"),
         # what contradicts the text, or is beside the paper, does not count; nor what cannot be compared, beside others
         ({}, [("reproduced", 20, {"labels": ("against the text",)}), ("partly", 30, {})], 30, "open"),
         ({}, [("reproduced", 20, {"labels": ("against the text",)})], None, None),
@@ -264,6 +281,8 @@ def test_a_number_that_several_readings_give_excludes_only_those_that_it_cannot_
         needs.format("x"), needs.format("y"), "Both readings give it.",
     ]  # fmt: skip
     assert "and" not in exclusions(PAPER, printed)[0].partition("each other")[2]
+    without_words = replace(claims[1], claim="b, the authors' own", shared="")
+    assert exclusions(PAPER, printed_numbers(PAPER, [*claims, without_words])) == []
 
 
 @pytest.mark.parametrize(

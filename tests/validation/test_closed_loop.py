@@ -61,16 +61,16 @@ GROUPS = ", ".join(
 )
 RULES = {
     "jobs of a user": (
-        ["tenants.by=user", "tenants.max_jobs={u0=4}"], "never has more than a number of running jobs: u0 at 4",
+        ["tenants.by=user", "tenants.max_jobs={u0=4}"], "never has more than this number of running jobs: u0 4",
     ),
     "GPUs of a user": (
-        ["tenants.by=user", "tenants.quota={u0=8}"], "never has more than a number of GPUs: u0 at 8",
+        ["tenants.by=user", "tenants.quota={u0=8}"], "never has more than this number of GPUs: u0 8",
     ),
     "GPUs of a partition": (
-        ["tenants.by=vc", "tenants.quota={p0=10}"], "never has more than a number of GPUs: p0 at 10",
+        ["tenants.by=vc", "tenants.quota={p0=10}"], "never has more than this number of GPUs: p0 10",
     ),
     "partitions of nodes": (
-        [f'cluster={{kind="mixed", groups={{{GROUPS}}}}}'], "never has more than a number of GPUs: p0 at 8",
+        [f'cluster={{kind="mixed", groups={{{GROUPS}}}}}'], "never has more than this number of GPUs: p0 8",
     ),
     "hours": (
         ['calendar.begins="2024-01-01 00:00"', f'calendar.rules=[{{longer_than_s=7200, start="{HOURS}"}}]'],

@@ -91,8 +91,8 @@ def of(who: str, key: str, limits: str, words: str) -> tuple:
     return words, (f"tenants.by={who}", f"tenants.{key}={limits}"), ()
 
 
-ONE = "a {} waits while enough GPUs are free and never has more than a number of {}: {}"
-MANY = "{}s wait while enough GPUs are free and never have more than a number of {}: {}"
+ONE = "a {} waits while enough GPUs are free and never has more than this number of {}: {}"
+MANY = "{}s wait while enough GPUs are free and never have more than these numbers of {}: {}"
 BY_TURNS = [row for day in range(30) for row in (
     [(0, day * DAY_S, (day + 1) * DAY_S, 4)] if day % 2 else [(0, day * DAY_S, (day + 1) * DAY_S, 1)] * 4
 )]  # fmt: skip
@@ -102,23 +102,23 @@ BY_TURNS = [row for day in range(30) for row in (
 @pytest.mark.parametrize(
     ("whose", "jobs", "rules"),
     [
-        ("user", {"a": limited(4)}, [of("user", "max_jobs", "{a = 4}", ONE.format("user", "running jobs", "a at 4"))]),
+        ("user", {"a": limited(4)}, [of("user", "max_jobs", "{a = 4}", ONE.format("user", "running jobs", "a 4"))]),
         ("user", {"a": limited(4), "b": limited(3)},
-         [of("user", "max_jobs", "{a = 4, b = 3}", MANY.format("user", "running jobs", "a at 4, b at 3"))]),
+         [of("user", "max_jobs", "{a = 4, b = 3}", MANY.format("user", "running jobs", "a 4, b 3"))]),
         ("user", {name: limited(2) for name in "abc"},
          [of("user", "max_jobs", "2", "3 users run up to 2 jobs at once, and nobody runs more")]),
         ("user", {name: limited(2) for name in "ab"},
-         [of("user", "max_jobs", "{a = 2, b = 2}", MANY.format("user", "running jobs", "a at 2, b at 2"))]),
+         [of("user", "max_jobs", "{a = 2, b = 2}", MANY.format("user", "running jobs", "a 2, b 2"))]),
         # partitions have no number in common, which is one of users
         ("partition", {name: limited(2) for name in "abc"},
-         [of("vc", "max_jobs", "{a = 2, b = 2, c = 2}", MANY.format("partition", "running jobs", "a at 2, b at 2, c at 2"))]),
-        ("partition", {"a": limited(4)}, [of("vc", "max_jobs", "{a = 4}", ONE.format("partition", "running jobs", "a at 4"))]),
+         [of("vc", "max_jobs", "{a = 2, b = 2, c = 2}", MANY.format("partition", "running jobs", "a 2, b 2, c 2"))]),
+        ("partition", {"a": limited(4)}, [of("vc", "max_jobs", "{a = 4}", ONE.format("partition", "running jobs", "a 4"))]),
         # GPUs, where the number of jobs is another one each day
-        ("user", {"a": BY_TURNS}, [of("user", "quota", "{a = 4.0}", ONE.format("user", "GPUs", "a at 4"))]),
-        ("user", {"a": BY_TURNS, "b": BY_TURNS}, [of("user", "quota", "{a = 4.0, b = 4.0}", MANY.format("user", "GPUs", "a at 4, b at 4"))]),
+        ("user", {"a": BY_TURNS}, [of("user", "quota", "{a = 4.0}", ONE.format("user", "GPUs", "a 4"))]),
+        ("user", {"a": BY_TURNS, "b": BY_TURNS}, [of("user", "quota", "{a = 4.0, b = 4.0}", MANY.format("user", "GPUs", "a 4, b 4"))]),
         ("user", {"a": BY_TURNS, "b": limited(3)},
-         [of("user", "max_jobs", "{b = 3}", ONE.format("user", "running jobs", "b at 3")),
-          of("user", "quota", "{a = 4.0}", ONE.format("user", "GPUs", "a at 4"))]),
+         [of("user", "max_jobs", "{b = 3}", ONE.format("user", "running jobs", "b 3")),
+          of("user", "quota", "{a = 4.0}", ONE.format("user", "GPUs", "a 4"))]),
         # nobody, and those who do not wait, or have few jobs, have none
         ("user", {"": limited(4)}, []), ("user", {"a": limited(4, 16)}, []), ("user", {"a": limited(30, 30)}, []),
     ],
@@ -139,7 +139,7 @@ def test_a_limit_of_gpus_is_reached_for_most_of_the_waiting(full, threes, is_lim
     rows = BY_TURNS[: 5 * full // 2]
     rows += [(0, (full + k) * DAY_S, (full + k + 1) * DAY_S, 3) for k in range(threes)]
     rows += [(0, (full + threes) * DAY_S, (full + threes + 1) * DAY_S, 1)] * 4
-    rules = [of("user", "quota", "{ a = 4.0 }", ONE.format("user", "GPUs", "a at 4"))]
+    rules = [of("user", "quota", "{ a = 4.0 }", ONE.format("user", "GPUs", "a 4"))]
     assert found_in(a=rows) == (rules if is_limit else [])
 
 

@@ -26,6 +26,7 @@ from experiments.papers.synergy.tables import (
     deployment,
     gains,
     peaks,
+    their_draw,
     their_servers,
     timeline,
     together,
@@ -193,7 +194,7 @@ def _ratios(results: Results, base: Table, swept: Table) -> Table:
     ours = ours[ours["load"] == OVERLOAD]
     released = cells(results, "draws", seed=PAPER_DRAW, nodes=their_servers(results))
     parts: list[Table] = []
-    for draw, table in (("ours", ours), ("released draw", released)):
+    for draw, table in (("ours", ours), (their_draw(results, "released draw"), released)):
         three = table[table["ratio"] == 3]
         alone = three[three["mechanism"] == "proportional"]
         more = table[table["ratio"] > 3]

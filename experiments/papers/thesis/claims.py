@@ -117,6 +117,8 @@ def of_version_1(results: Results) -> Iterator[Claim]:
                 f"{of.mean():.1f} % at {at:,.0f} {unit}" for at, of in table.groupby(by)["gain"]
             )
             told = RG_OF_VERSION_1 if over == "edf" else BOTH_OF_VERSION_1
+            if study == "size":
+                told += f", up to {table['num_nodes'].max()} nodes"
             yield PAGE.row(
                 f"gain.{name}", ours, why, labels=("authors",), proof="", law=f"{law}, {told}"
             )

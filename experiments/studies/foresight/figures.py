@@ -68,7 +68,7 @@ def _methods(results: Results) -> Drawn:
             ax.errorbar(
                 mean.mean, y + 0.12 * (i - 3), xerr=[[mean.mean - low], [mean.upper - mean.mean]],
                 fmt=MARKERS[i], color=PALETTE[i], markersize=8 if i == 0 else 5.5, elinewidth=0.9,
-                label=in_words(method) if not y else None,
+                label=legend_name(method) if not y else None,
             )  # fmt: skip
     ax.axvline(1.0, color=PAPER, linestyle="--", linewidth=1.2, label="lower bound")
     log_ticks(ax, "x")
@@ -162,7 +162,7 @@ def _parts(results: Results) -> Drawn:
     )
 
 
-def in_words(method: str) -> str:
+def legend_name(method: str) -> str:
     """The name of a policy as a legend has it."""
     return "MILP" if method == "milp" else method.replace("-", " ")
 
@@ -192,7 +192,7 @@ def _haste(results: Results) -> Drawn:
         ax.margins(x=0.2, y=0.1)
         for i, (method, row) in enumerate(means.drop(ours.index).iterrows(), start=1):
             ax.plot(
-                row["mean_jct_s"], row["total_cost"], MARKERS[i], color=PALETTE[i], label=in_words(str(method)),
+                row["mean_jct_s"], row["total_cost"], MARKERS[i], color=PALETTE[i], label=legend_name(str(method)),
                 linestyle="none",
             )  # fmt: skip
         log_ticks(ax, "x")
