@@ -2,7 +2,7 @@
 
 A file of tests that imports a module of the family is not collected. A test is skipped where a text in its own code, in
 what this uses of its file, in its fixtures or in its parameters is a name of the family's policies, of its kinds of
-workload or of its files. The name of one of its pages or examples may be that of a kind of workload which stays
+workload, of tasks of the benchmark with them, or of its files. The name of one of its pages or examples may be that of a kind of workload which stays
 (hierarchical): it means the file where the test reads examples, or its file of tests imports pages.
 """
 
@@ -23,6 +23,7 @@ ROOT = Path(os.environ["SCHEDLAB_LEFT_OUT"]).parents[1]
 GONE: dict[str, list[str]] = json.loads(Path(os.environ["SCHEDLAB_LEFT_OUT"]).read_text("utf-8"))
 MODULES = frozenset(GONE["modules"])
 NAMES = frozenset(GONE["names"])
+TASKS = frozenset(GONE["tasks"])
 PARAMETERS = frozenset(GONE["parameters"])
 STAYING = frozenset(GONE["staying"])
 PAGES = ("experiments.papers", "experiments.studies", "tests.papers")
@@ -42,7 +43,7 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 def named(text: str) -> str:
     """The name of the family's in a text, else nothing."""
     for part in _PARTS.findall(text):
-        if part in NAMES:
+        if part in NAMES or part in TASKS:
             return str(part)
     for module in MODULES:
         if "." in module and text.startswith(module):

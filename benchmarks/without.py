@@ -65,7 +65,7 @@ def _registered(code: Iterable[str], root: Path) -> set[str]:
 def taken_out(name: str, root: Path = ROOT) -> dict[str, list[str]]:
     """The parts of a family: its files and modules, names of its policies and kinds of workload, and what names these.
 
-    Examples that name them are ``naming``; those and the pages whose runs name them are ``parameters`` of tests. Of these,
+    Examples that name them are ``naming``, tasks of the benchmark ``tasks``; examples and the pages whose runs name them are ``parameters`` of tests. Of these,
     ``staying`` are names of policies and kinds of workload that stay.
     """
     gone = files_of(families(root)[name], root)
@@ -89,6 +89,7 @@ def taken_out(name: str, root: Path = ROOT) -> dict[str, list[str]]:
         "modules": [module_of(file) for file in code],
         "names": sorted(names),
         "parameters": sorted(parameters),
+        "tasks": sorted(Path(f).stem for f in naming if f.startswith("experiments/bench/tasks/")),
         "staying": sorted(parameters & _registered(others, root)),
     }
 

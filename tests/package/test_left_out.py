@@ -10,6 +10,7 @@ from tests.command import ROOT
 GONE = {
     "files": ["policies/milp/policy.py", "examples/milp.toml"], "modules": ["policies.milp.policy"],
     "names": ["milp"], "naming": ["examples/vms.toml"], "parameters": ["vms", "thesis"], "staying": ["vms"],
+    "tasks": ["cost-v1"],
 }  # fmt: skip
 """Policy milp went with its example; the example vms names it, as do the runs of the page thesis. `vms` is also a kind that stays."""
 TESTS = """
@@ -21,6 +22,8 @@ HERE = {"milp", "fifo"}
 def test_policy(policy): pass
 
 def test_of_what_it_uses(): assert HERE
+
+def test_task(): assert "cost-v1"
 
 @pytest.mark.parametrize("kind", ["vms", "thesis"])
 def test_kind(kind): pass
@@ -58,5 +61,5 @@ def test_a_word_that_is_a_kind_means_a_file_where_files_are_read(tmp_path):
         "test_policy[fifo]", "test_kind[vms]", "test_example[other]", "test_page[other]", "test_reads",
     }  # fmt: skip
     assert {name for name, verdict in found.items() if verdict == "SKIPPED"} == {
-        "test_policy[milp]", "test_of_what_it_uses", "test_kind[thesis]", "test_example[vms]", "test_page[vms]",
+        "test_policy[milp]", "test_of_what_it_uses", "test_task", "test_kind[thesis]", "test_example[vms]", "test_page[vms]",
     }  # fmt: skip
