@@ -44,7 +44,7 @@ DUE_LAWS = {
 RELEASED = ("greedy-released", "greedy-released-1")
 """The authors' greedy: the last version of their program, and version 1."""
 RELEASED_RG = "randomised-released-1"
-"""Their randomised greedy of version 1, one seed on three traces at paper scale, up to `MILP_UP_TO` nodes."""
+"""Their randomised greedy of version 1 at paper scale: one seed, by gap on three traces, by size up to `MILP_UP_TO` nodes."""
 BY_GAP_PRINTED = ("edf", "greedy", *RELEASED, "randomised-greedy", *MODELS)
 BY_SIZE_PRINTED = (
     "greedy", *RELEASED, "randomised-greedy", "hierarchical-greedy", "hierarchical-randomised",
@@ -189,8 +189,9 @@ def _wanted(columns: Labels, scale: Scale) -> bool:
         return columns["trace"] in TRACES
     method, num_nodes = str(columns["method"]), int(columns["num_nodes"] or 0)
     if method == RELEASED_RG:
+        traces = TRACES if columns["study"] == "gap" else ALL_TRACES[scale]
         of_scale = scale == "paper" and num_nodes <= MILP_UP_TO
-        return of_scale and columns["seed"] == 1 and columns["trace"] in TRACES
+        return of_scale and columns["seed"] == 1 and columns["trace"] in traces
     if columns["due"] != "min-2max" and method not in AGAIN:
         return False
     if columns["study"] == "gap":
