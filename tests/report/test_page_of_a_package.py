@@ -7,6 +7,7 @@ import sys
 import pandas as pd
 import pytest
 
+from experiments import pages
 from experiments.papers.registry import chosen_papers, load, papers
 from simulator.errors import InputError
 from tests.command import ROOT
@@ -42,6 +43,18 @@ def install(folder, name="mm1", module="mm1", numbers=None, code=None, above=Non
     )
     (info / "entry_points.txt").write_text(registered.replace("mm1 = mm1", f"{name} = {module}"))
     return package
+
+
+def test_the_public_names_of_a_page():
+    """Each is there, and is the one of its home; there is no other."""
+    found = {name: getattr(pages, name) for name in pages.__all__}
+    for kind in ("Claim", "Drawn", "Estimate", "Experiment", "Figure", "NoRuns", "Outcome", "Paper", "Results", "Task"):  # fmt: skip
+        assert found[kind].__name__ == kind
+    assert pages.plots.__name__ == "experiments.pictures.plots"
+    assert pages.NoRuns.__module__ == "experiments.sweep.results"
+    with pytest.raises(AttributeError, match=r"module 'experiments.pages' has no attribute 'plot'"):
+        _ = pages.plot
+    assert not hasattr(pages, "Published")
 
 
 @pytest.mark.long
