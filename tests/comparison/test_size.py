@@ -15,7 +15,7 @@ from experiments.comparison.size import (
     Target,
     _bounds,
     _not_monotone,
-    _Search,
+    _Sizing,
     best_size,
     border,
     on_fewest,
@@ -467,7 +467,7 @@ def test_waits_beside_those_of_the_log(monkeypatch, today, few, of_each, nodes, 
         each = {} if of_each is None else {"gpus_per_node": of_each}
         return SimpleNamespace(number=number, cluster=SimpleNamespace(**each))
 
-    search = _Search(at, HOUR, 0.95, "nodes", "made")
+    search = _Sizing(at, HOUR, 0.95, "nodes", "made")
     lines = search.beside_record(today, 2, few)
     begin = "jobs of this log held 9 GPUs at once, and each of them fitted, so its cluster has "
     assert lines == ([begin + told] if today is None else ["long", "and more"])
@@ -493,7 +493,7 @@ def test_a_log_without_recorded_starts_has_no_such_line(monkeypatch, record):
     monkeypatch.setattr(
         steps, "read", lambda made: SimpleNamespace(workload=SimpleNamespace(record=record))
     )
-    assert _Search(lambda number: None, HOUR, 0.95, "nodes", None).beside_record(7, 2, 1) == []
+    assert _Sizing(lambda number: None, HOUR, 0.95, "nodes", None).beside_record(7, 2, 1) == []
 
 
 # -- with runs ----------------------------------------------------------------------------------
