@@ -188,6 +188,7 @@ def test_families_are_what_their_labels_say():
     assert gpus == {"K80", "M60"} < {t.gpu_type for t in read_catalog("thesis")}
 
 
+@pytest.mark.long
 def test_seeds_are_fresh_and_tasks_are_distinct():
     for scale in ("quick", "paper"):
         made = planned(scale)

@@ -11,6 +11,7 @@ from tests.pictures.some import painted
 from tests.report.redrawn import check_drawn_again
 
 
+@pytest.mark.long
 def test_tasks_that_share_a_run_have_labels_of_their_own():
     for scale in ("quick", "paper"):
         listed = [(task.key, tuple(sorted(task.columns().items()))) for task in PAGE.tasks(scale)]

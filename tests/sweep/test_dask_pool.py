@@ -83,6 +83,7 @@ def test_workers_of_other_code_versions_are_refused(tmp_path, cluster, monkeypat
         run(draws(4), tmp_path, cluster)
 
 
+@pytest.mark.long
 def test_no_scheduler_at_the_address(tmp_path, monkeypatch):
     monkeypatch.setattr(executors, "CONNECT_S", 1)
     with pytest.raises(InputError, match=r"--dask tcp://127\.0\.0\.1:1: no scheduler answers"):
