@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.files import is_same, not_there, taken_away, write_whole
 from experiments.scenario.run import summarise
 from experiments.sweep.store import DATABASE, is_sweep
-from experiments.text import with_safe_cells, write_csv
+from experiments.text import percent, with_safe_cells, write_csv
 from simulator.errors import InputError
 from simulator.metrics import run_tables
 from simulator.metrics.decision_table import is_measured
@@ -209,7 +209,7 @@ def one_paragraph(result: Result, folder: Path, window: Sequence[int] | None = N
     ]
     used = result.gpu_utilisation
     if used is not None:
-        told.append(f"{100 * used:.0f} % of GPU time in use")
+        told.append(f"{percent(used)} of GPU time in use")
     if result.total_cost:  # neither prices nor weights: nothing to tell
         told.append(f"total cost {result.total_cost:.2f} {result.cluster.currency}")
     if result.workload.due_s.min() < math.inf:
@@ -224,7 +224,7 @@ def _of_waits(result: Result) -> list[str]:
     """A line on what jobs waited for; none where no job waited, or it is not known."""
     lacking = limits(result)
     parts = {} if lacking is None else lacking.shares()
-    listed = [f"{100 * part:.0f} % {WAITED_FOR.get(why, why)}" for why, part in parts.items()]
+    listed = [f"{percent(part)} {WAITED_FOR.get(why, why)}" for why, part in parts.items()]
     return [f"of the time that jobs waited: {', '.join(listed)}"] if listed else []
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from experiments.analysis.spans import span
+from experiments.text import percent
 from simulator.metrics.waits import Waits
 from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
 
@@ -60,7 +61,7 @@ def verdict(found: Agreement, held: HeldOut | None) -> Verdict:
     ratio = found.ratio.mean
     said = distance(ratio)
     if is_not_capacity(found) and (held is None or not held.rules):
-        part = f"{found.recorded_room:.0%}".replace("%", " %")
+        part = percent(found.recorded_room)
         return Verdict(
             "refused",
             f"{said} Capacity is not what limits: {part} of the recorded waiting passed while enough GPUs were free, so "
@@ -144,7 +145,7 @@ def _times(ratio: float) -> str:
 
 
 def _of_whole(part: float) -> str:
-    return "half" if 0.44 <= part <= 0.56 else f"{100 * part:.0f} %"
+    return "half" if 0.44 <= part <= 0.56 else percent(part)
 
 
 def _who(found: Agreement) -> str:
@@ -193,12 +194,12 @@ def record_lines(found: Agreement, policy: str) -> list[str]:
     """The facts of the record; ``policy`` is the one that was simulated."""
     one = found.recorded
     told = [
-        f"recorded     {one.count:,} waits: {_summary(one)}, {100 * one.at_once:.0f} % at most a minute"
+        f"recorded     {one.count:,} waits: {_summary(one)}, {percent(one.at_once)} at most a minute"
     ]
     if not math.isnan(found.recorded_room):
-        other = "" if math.isnan(found.simulated_room) else f" ({policy}: {100 * found.simulated_room:.0f} %)"  # fmt: skip
+        other = "" if math.isnan(found.simulated_room) else f" ({policy}: {percent(found.simulated_room)})"  # fmt: skip
         told.append(
-            f"not capacity {100 * found.recorded_room:.0f} % of the waiting passed while the GPUs that the job needed "
+            f"not capacity {percent(found.recorded_room)} of the waiting passed while the GPUs that the job needed "
             f"were free{other}"
         )
     return told

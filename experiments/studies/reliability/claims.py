@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from experiments.pages import Claim, Results
-from experiments.studies.reliability.runs import FACTORS, HOUR_S, PAGE, RETIRE_AFTER, SETTINGS, SIZE
+from experiments.studies.reliability.runs import FACTORS, PAGE, RETIRE_AFTER, SETTINGS, SIZE
+from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
 from simulator.statistics import Estimate, mean_of_skewed
 
 if TYPE_CHECKING:

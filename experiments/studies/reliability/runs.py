@@ -12,11 +12,12 @@ from policies import make_policy
 from simulator import Cluster, FixedDuration, NodeType, Workload, simulate
 from simulator.features.failures import Checkpoints, Failures, Reliability
 from simulator.laws import Exponential
+from simulator.model.cluster import SECONDS_PER_DAY as DAY_S
+from simulator.model.cluster import SECONDS_PER_HOUR as HOUR_S
 
 HERE = "experiments.studies.reliability.runs"
 SOURCES = ("simulator", "policies.queues.list_scheduling")
 
-HOUR_S, DAY_S = 3600.0, 86_400.0
 SIZE, SPARE = 4096, 200
 DEFAULTS: dict[str, Any] = {
     "time_to_failure_s": 100 * DAY_S, "bad_fraction": 0.15, "bad_factor": 5.0, "standbys": 16, "spare_nodes": SPARE,
