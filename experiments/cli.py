@@ -215,7 +215,9 @@ def _usage(error: TyperException) -> str:
     if type(error).__name__ == "NoArgsIsHelpError":  # The help is printed already.
         return ""
     message = re.sub(r"^Invalid value for '([^']*)': (Value error, )?", r"\1: ", message)
-    message = message.replace(": Input should be ", ": expected ").rstrip(".")
+    faults: list[Any] = getattr(error.__cause__, "errors", list)()
+    got = f"got {faults[0]['input']}, " if faults else ""
+    message = message.replace(": Input should be ", f": {got}expected ").rstrip(".")
     return f"{command}: {message} (see {command} --help)"
 
 

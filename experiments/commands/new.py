@@ -55,5 +55,7 @@ def _written(path: Path, suffix: str, text: str) -> Path:
         raise InputError(f"{path}: expected a name that ends in {suffix}")
     if path.exists() or path.is_symlink():
         raise InputError(f"{path}: is there already, expected another name")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: its folder is not there, expected one that is")
     write_whole(path, text)
     return path

@@ -194,8 +194,9 @@ def test_bad_options_are_one_line(tmp_path, words, complaint):
     [
         (["run", "--sed", "4"], "run: No such option: --sed (Possible options: "),
         (["run"], "run: Missing argument 'FILE'"),
-        (["run", "examples/mmc.toml", "--seed", "-1"], "run: --seed: expected greater than or equal"),
-        (["run", "examples/mmc.toml", "--seed", "1.5"], "run: --seed: expected a valid integer"),
+        (["new", "policy", "nosuch/x.py"], "nosuch/x.py: its folder is not there, expected one that is"),
+        (["run", "examples/mmc.toml", "--seed", "-1"], "run: --seed: got -1, expected greater than or equal"),
+        (["run", "examples/mmc.toml", "--seed", "1.5"], "run: --seed: got 1.5, expected a valid integer"),
         (["run", "examples/mmc.toml", "--seed"], "schedlab: Option '--seed' requires an argument"),
         (["sweep", "run"], "sweep run: Missing argument"),
         (
