@@ -32,7 +32,7 @@ def test_every_run_of_the_file_is_one_of_the_paper_scale_or_central_beyond_it():
 def test_scales_and_methods():
     quick = Counter(t.labels["method"] for t in size_tasks("quick"))
     assert quick == {
-        **dict.fromkeys(("fifo", "edf", "ps", "fifo-fastest", "edf-fastest", "ps-fastest"), 6), "hierarchical": 6, "central": 1, "central-2019": 1
+        **dict.fromkeys(("fifo", "edf", "ps", "fifo-fastest", "edf-fastest", "ps-fastest"), 7), "hierarchical": 7, "central": 1, "central-2019": 2
     }  # fmt: skip
     assert {t.labels["num_nodes"] for t in size_tasks("paper")} == {5, 10, 20, 40, 70, 100}
 
