@@ -45,6 +45,7 @@ def test_no_file_lists_all(what, words):
     assert [
         file
         for file, found in words.items()
-        if found >= {*NAMES[what]}
+        if len({*NAMES[what]} - found)
+        <= (len(NAMES[what]) > 3)  # a list that lacks the newest is one, too
         if file != HOMES.get(what) and not (file.startswith("experiments/") and folder in file)
     ] == []
