@@ -185,7 +185,7 @@ def test_the_calibrated_scenario_has_the_rules(tmp_path):
     settings = RULES["jobs of a user"][0]
     log = made_log(tmp_path / "log.csv", settings=settings, load=0.6)
     plain = validate(scenario(log), "log")
-    assert [line for line in plain.lines() if line.endswith("u0 at 4; --calibrate tries it")]
+    assert [line for line in plain.lines() if line.endswith("u0 4; --calibrate tries it")]
     found = validate(scenario(log), "log", calibrate=True, folder=tmp_path)
     assert [line for line in found.lines() if line.endswith("becomes 1.00; kept")]
     assert tmp_path / "calibrated.toml" in [*write_validation(found, tmp_path)]
@@ -208,7 +208,7 @@ def test_limits_are_tried_where_the_scenario_has_none(own, is_tried, tmp_path):
     settings = RULES["jobs of a user"][0]
     log = made_log(tmp_path / "log.csv", settings=settings, load=0.6)
     found = validate(scenario(log, own), "log", calibrate=True, folder=tmp_path)
-    line = next(line for line in found.lines() if "u0 at 4" in line)
+    line = next(line for line in found.lines() if "u0 4" in line)
     assert line.endswith("kept" if is_tried else "not tried: the scenario has its own [tenants]")
     if is_tried:
         assert found.held.settings == ("tenants.by=user", "tenants.max_jobs={ u0 = 4 }")
