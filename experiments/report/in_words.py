@@ -35,7 +35,8 @@ def meaning(
     ----------
     row : the one that is shown.
     readings : how many there are.
-    values, between : range around which their values lie, and their intervals; of several parts that of every part.
+    values, between : least and largest of their values, and of the ends of their intervals; of several parts the range
+        that all of them have in common.
     parts : of the statement; ``row`` is the weakest of them.
     """
     if outcome == "not comparable":

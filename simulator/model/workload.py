@@ -131,6 +131,7 @@ class Workload:
         value = getattr(self, name)
         if value is None:
             value = np.full(len(self.job_id), default)
+        # Read-only and its own memory, as the columns of another workload: shared; any other array is copied.
         is_fixed = (
             isinstance(value, np.ndarray) and not value.flags.writeable and value.base is None
         )
